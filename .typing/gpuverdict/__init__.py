@@ -1,0 +1,1 @@
+../../gpuverdict/__init__.py

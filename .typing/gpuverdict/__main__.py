@@ -1,0 +1,1 @@
+../../gpuverdict/__main__.py

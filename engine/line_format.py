@@ -1,0 +1,131 @@
+"""The declared contract of line logs: fields by key, anchors, near misses, noise, samples.
+
+Nothing here runs; `parse.py` executes it over blocks of text. Fields are found by key, not by position: engines add, drop and
+reorder fields, and a positional pattern gives nothing on the first change, silently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from .parser import Sample
+
+__all__ = ["Int", "LineFormat", "Line", "Num", "Sample", "Stamp", "Text", "Word"]
+
+
+@dataclass(frozen=True)
+class Num:
+    """A DOUBLE: group 1 of the first match in the line, thousands separators allowed, multiplied by `scale`."""
+
+    pattern: str
+    scale: float = 1.0
+    type: str = field(default="DOUBLE", init=False)
+
+
+@dataclass(frozen=True)
+class Int:
+    """A BIGINT: group 1 of the first match, thousands separators allowed."""
+
+    pattern: str
+    type: str = field(default="BIGINT", init=False)
+
+
+@dataclass(frozen=True)
+class Text:
+    """A VARCHAR: group 1 of the first match. Only for words of the format itself, never for what a user wrote."""
+
+    pattern: str
+    type: str = field(default="VARCHAR", init=False)
+
+
+@dataclass(frozen=True)
+class Word:
+    """A constant VARCHAR the line stands for (a kind, a key, an origin)."""
+
+    value: str
+    type: str = field(default="VARCHAR", init=False)
+
+
+Field = Num | Int | Text | Word
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """A time printed at the start of a record. `pattern` is anchored at the start of the peeled line and is peeled with it.
+
+    `parse` names how group 1 is read:
+    `m.s.ms.us` (llama.cpp: minutes.seconds.milliseconds.microseconds), `iso` (date and time, blank or T, fraction, zone),
+    `slash` (2026/01/31 10:30:15), `month-day` (01-31 10:30:15), `clock` (10:30:15), `unix` (seconds).
+    `clock` is one of `tables.CLOCK_KINDS`; `resolution_s` the smallest step. `search` finds the stamp anywhere in the line
+    (a key such as timestamp=1746695926) and peels nothing.
+    """
+
+    pattern: str
+    parse: str
+    clock: str
+    resolution_s: float
+    search: bool = False
+
+
+@dataclass(frozen=True)
+class Line:
+    """One kind of line.
+
+    anchor       literal text that must occur; several mean any of them. The first Line in declared order whose anchor, `after`
+                 and `veto` agree takes the line.
+    fields       column -> Num | Int | Text | Word.
+    need         fields without which the line is a near miss (counted and shown, never half a row).
+    into         `"table"`: one row straight into the table; `"table*"`: staged, typed, assembled in SQL.
+    after        what may stand before the anchor once prefixes and stamps are peeled: a pattern matched at the end of that text
+                 (default: nothing but blanks). The one rule against log text quoted inside prompts.
+    veto         literals that must not stand before the anchor.
+    inherit      the context columns this line takes from the last context line where it has none of its own.
+    starts_run   the line begins a new server run.
+    split_before the anchor may begin in the middle of a physical line (two records glued together): cut there first.
+    """
+
+    kind: str
+    into: str
+    anchor: str | tuple[str, ...]
+    fields: Mapping[str, Field] = field(default_factory=dict)
+    need: tuple[str, ...] = ()
+    after: str = r"^\s*$"
+    veto: tuple[str, ...] = ()
+    inherit: tuple[str, ...] = ()
+    starts_run: bool = False
+    split_before: bool = False
+
+    @property
+    def anchors(self) -> tuple[str, ...]:
+        return (self.anchor,) if isinstance(self.anchor, str) else self.anchor
+
+
+@dataclass(frozen=True)
+class LineFormat:
+    """A format of line logs.
+
+    stamps    tried in order per line; a line without one inherits nothing.
+    context   comma-separated columns -> pattern with groups of those names; lines may carry or inherit them (`Line.inherit`).
+    noise     literals of lines that are known and carry nothing.
+    assemble  table -> SELECT over `staged` (columns: source_id, line, run, t, outer_t, kind, the context columns and every field
+              of every staged line). SQL never parses text. `t` is the stamp on the source clock, `outer_t` the time of a
+              container or journal prefix; a result column of declared time type is on the clock of `t`.
+    peel      patterns of process prefixes of this format, removed repeatedly at the start of a line, e.g. r"\\(EngineCore pid=\\d+\\) ".
+    """
+
+    name: str
+    server: str
+    lines: tuple[Line, ...]
+    samples: tuple[Sample, ...]
+    api: int = 1
+    stamps: tuple[Stamp, ...] = ()
+    context: Mapping[str, str] = field(default_factory=dict)
+    noise: tuple[str, ...] = ()
+    assemble: Mapping[str, str] = field(default_factory=dict)
+    peel: tuple[str, ...] = ()
+    signature: tuple[str, ...] = ()  # anchors that alone identify the format; default: all anchors
+
+    @property
+    def context_columns(self) -> tuple[str, ...]:
+        return tuple(c.strip() for keys in self.context for c in keys.split(",") if c.strip() != "run")

@@ -1,0 +1,114 @@
+"""The contract of a parser that is not a line format: it claims a source by its head and emits typed rows.
+
+This module imports neither polars nor duckdb: `gpuverdict --help` and the catalogues must stay cheap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A piece of input with the rows it must give: executed by the conformance checks, printed by `gpuverdict parsers NAME`.
+
+    `rows` maps a table to the expected rows, each a dict of the columns worth stating (times on the source clock). A parser
+    must give exactly as many rows in the named tables, and none in a table mapped to an empty list.
+    `name` is the file name the text would have (it matters only to parsers that look at names).
+    """
+
+    text: str
+    rows: Mapping[str, Sequence[Mapping[str, Any]]]
+    versions: str
+    name: str = "sample.txt"
+
+
+@dataclass(frozen=True)
+class Head:
+    """What a parser may look at to claim a source."""
+
+    name: str
+    raw: bytes
+    text: str
+    complete: bool  # the head is the whole source
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A parser reads this source. `strength` 0..100 orders claims when several parsers want the whole source; `reason` is shown.
+
+    90 and more: an unmistakable signature; 50: the shape fits; 20: it could be.
+    `shares` lets other parsers read the same source as well (a table inside a Markdown report beside log lines).
+    """
+
+    strength: int
+    reason: str
+    shares: bool = False
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Nearly claimed: `missing` says what was lacking. Shown for files that nobody reads."""
+
+    nearness: int
+    missing: str
+
+
+@dataclass
+class Counts:
+    """How every line of a source ended. The four add up to the lines read."""
+
+    matched: int = 0
+    noise: int = 0
+    near_miss: int = 0
+    other: int = 0
+    rejects: list[tuple[int, str]] = field(default_factory=list)  # (line, reason), the first few near misses
+
+    @property
+    def lines(self) -> int:
+        return self.matched + self.noise + self.near_miss + self.other
+
+
+class Readable(Protocol):
+    """What a parser sees of a source. All reading is streamed, decompressed and bounded by the collector."""
+
+    name: str
+    size: int | None
+    mtime: float | None
+    mtime_kind: str
+    mtime_resolution_s: float | None
+
+    def head(self) -> Head: ...
+
+    def open(self) -> BinaryIO: ...
+
+    def blocks(self, size: int = ...) -> Iterator[tuple[int, str]]:
+        """Decoded text in blocks cut at line ends, with the number of the block's first line (from 1)."""
+        ...
+
+
+Emit = Callable[[str, "pl.DataFrame"], None]
+"""emit(table, frame): columns by their declared names; missing ones become NULL; `line` is expected, `source_id` is added."""
+
+
+@runtime_checkable
+class Parser(Protocol):
+    """A parser of whole sources (CSV, JSON, tables, listings).
+
+    `name` is the module's name with dashes; `api` is 1; `samples` are mandatory, from several versions of the format.
+    `claims` answers with a Claim, a Refusal (nearly, and what is missing) or None, from the head alone.
+    `parse` emits rows and returns the counts. It raises nothing for bad input: the bad part is counted and left out.
+    """
+
+    name: str
+    api: int
+    samples: Sequence[Sample]
+
+    def claims(self, head: Head) -> Claim | Refusal | None: ...
+
+    def parse(self, source: Readable, emit: Emit) -> Counts: ...
