@@ -81,7 +81,9 @@ class Line:
                  (default: nothing but blanks). The one rule against log text quoted inside prompts.
     veto         literals that must not stand before the anchor.
     inherit      the context columns this line takes from the last context line where it has none of its own.
-    starts_run   the line begins a new server run.
+    starts_run   the line belongs to the banner of a server: it begins a new run if the run before has served (see `serves`) or has
+                 already shown a line of this kind. So a banner of several such lines counts one run.
+    serves       the line proves that start-up is over. Where a format marks none, every matched line without `starts_run` does.
     split_before the anchor may begin in the middle of a physical line (two records glued together): cut there first.
     """
 
@@ -94,6 +96,7 @@ class Line:
     veto: tuple[str, ...] = ()
     inherit: tuple[str, ...] = ()
     starts_run: bool = False
+    serves: bool = False
     split_before: bool = False
 
     @property
@@ -106,11 +109,16 @@ class LineFormat:
     """A format of line logs.
 
     stamps    tried in order per line; a line without one inherits nothing.
-    context   comma-separated columns -> pattern with groups of those names; lines may carry or inherit them (`Line.inherit`).
+    context   comma-separated columns -> pattern with groups of those names (whole numbers), searched in the line once prefixes and
+              stamps are peeled: begin it with `^`. It needs a literal of three characters. Lines carry them, or inherit them from
+              the last line of the same process and run that matched (`Line.inherit`). A group that took no part makes its column
+              unknown again: `^slot (?:id (?P<slot>\\d+) \\|\\s*$)?` is set by a bare header and reset by any other slot line.
     noise     literals of lines that are known and carry nothing.
-    assemble  table -> SELECT over `staged` (columns: source_id, line, run, t, outer_t, kind, the context columns and every field
-              of every staged line). SQL never parses text. `t` is the stamp on the source clock, `outer_t` the time of a
-              container or journal prefix; a result column of declared time type is on the clock of `t`.
+    assemble  table -> SELECT over `staged` (columns: line, run, t, res, stamped, outer_t, kind, the context columns and every
+              field of every staged line). SQL never parses text. `t` is the time on the source clock (the stamp; the time of a
+              container or journal prefix where the line has no stamp), `res` its resolution in seconds, `stamped` whether the
+              line has a stamp of its own; a result column of declared time type is on the clock of `t`. Order `requests` before
+              others only for reading: every table is assembled on its own.
     peel      patterns of process prefixes of this format, removed repeatedly at the start of a line, e.g. r"\\(EngineCore pid=\\d+\\) ".
     """
 

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import io
+import re
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import BinaryIO
 
 from .parser import Head
@@ -19,7 +24,11 @@ MAX_LINE_BYTES = 4 * 1024 * 1024  # a longer "line" is not a log line: it is cut
 class Source:
     """A named byte stream that can be opened again and again.
 
-    `mtime` is in seconds since 1970 UTC, exact to `mtime_resolution_s`; `mtime_kind` is filesystem, archive, listing or copied.
+    `mtime` is in seconds since 1970, exact to `mtime_resolution_s`; `mtime_kind` is filesystem, archive, listing or copied (then
+    `mtime` is the time of the copy and says nothing about the run). `mtime_clock` is utc, or local-no-zone for plain zip members:
+    then `mtime` is the wall clock of the machine that zipped, read as if it were UTC.
+    `kind` is text, binary or empty. `path` is set for real files on disk only (parsers that need one use `local_path`).
+    Opening may raise OSError: the file may be gone, or become unreadable, after it was collected.
     """
 
     name: str
@@ -33,6 +42,9 @@ class Source:
     given_as: str | None = None  # what the user typed or the path on disk; never leaves the machine
     quality: list[tuple[str, str]] = field(default_factory=list)  # (kind, note) found while collecting
     source_id: int = -1
+    path: Path | None = None
+    kind: str = "text"
+    mtime_clock: str = "utc"
 
     @classmethod
     def from_text(cls, text: str | bytes, name: str = "sample.txt", mtime: float | None = None) -> Source:
@@ -52,12 +64,32 @@ class Source:
         """utf-16-le, utf-16-be or utf-8 (with replacement), from the byte order mark or the pattern of NULs."""
         return sniff_encoding(self._raw_head)
 
+    @contextmanager
+    def local_path(self) -> Iterator[Path]:
+        """A path that holds the bytes (SQLite needs one): the file itself, or a temporary copy that is removed afterwards."""
+        if self.path is not None:
+            yield self.path
+            return
+        with tempfile.TemporaryDirectory(prefix="gpuverdict-") as folder:
+            copy = Path(folder) / "source"
+            with self.open() as stream, copy.open("wb") as out:
+                shutil.copyfileobj(stream, out, 1 << 20)
+            yield copy
+
+    @cached_property
+    def _lone_cr(self) -> bool:
+        """Old Mac files and captured terminals: the head has carriage returns and not one line feed. Decided once, for all blocks."""
+        text = self._raw_head.decode(self.encoding, errors="replace")
+        return "\r" in text and "\n" not in text
+
     @cached_property
     def _head(self) -> Head:
         raw = self._raw_head
         complete = len(raw) <= HEAD_BYTES
         raw = raw[:HEAD_BYTES]
-        text = clean(raw.decode(self.encoding, errors="replace"))
+        text = clean(_decoder(self.encoding).decode(raw, final=complete))
+        if self._lone_cr:
+            text = text.replace("\r", "\n")
         if not complete and "\n" in text:
             text = text[: text.rindex("\n") + 1]
         return Head(name=self.name, raw=raw, text=text, complete=complete)
@@ -68,26 +100,39 @@ class Source:
     def blocks(self, size: int = BLOCK_BYTES) -> Iterator[tuple[int, str]]:
         """Blocks of whole lines as text, with the number of their first line. Line ends are `\\n`; NULs and the BOM are gone.
 
-        Memory is bounded by `size` plus one line of at most `MAX_LINE_BYTES`.
+        The lines do not depend on `size`. Joined, the blocks are the whole text. Memory is bounded by `size` plus one line; a
+        line longer than `MAX_LINE_BYTES` comes in several blocks of the same line number.
         """
-        decoder = _decoder(self.encoding)
         first_line, rest = 1, ""
+        for text in self._decoded(size):
+            text = rest + text
+            cut = text.rfind("\n") + 1
+            if not cut and len(text) < MAX_LINE_BYTES:
+                rest = text
+                continue
+            cut = cut or len(text)
+            block, rest = text[:cut], text[cut:]
+            yield first_line, block
+            first_line += block.count("\n")
+        if rest:
+            yield first_line, rest
+
+    def _decoded(self, size: int) -> Iterator[str]:
+        """Cleaned text. Carriage returns at the end of a read wait for what follows: their line feed may be in the next one."""
+        decoder, held = _decoder(self.encoding), ""
         with self.open() as stream:
             while True:
                 raw = _read_up_to(stream, size)
-                text = rest + clean(decoder.decode(raw, final=not raw))
+                text = held + _drop_marks(decoder.decode(raw, final=not raw))
+                ready = text if not raw else text.rstrip("\r")
+                held = text[len(ready) :]
+                ready = _join_line_ends(ready)
+                if ready:
+                    yield ready.replace("\r", "\n") if self._lone_cr else ready
                 if not raw:
-                    if text:
-                        yield first_line, text.replace("\r", "\n") if "\n" not in text and "\r" in text else text
                     return
-                cut = text.rfind("\n") + 1
-                if not cut and len(text) < MAX_LINE_BYTES:
-                    rest = text
-                    continue
-                cut = cut or len(text)
-                block, rest = text[:cut], text[cut:]
-                yield first_line, block
-                first_line += block.count("\n")
+                if len(held) >= MAX_LINE_BYTES:
+                    held = held[:1]  # megabytes of nothing but carriage returns: one says as much
 
 
 def _read_up_to(stream: BinaryIO, size: int) -> bytes:
@@ -126,19 +171,42 @@ def sniff_encoding(raw: bytes) -> str:
 
 def clean(text: str) -> str:
     """Drop the byte order mark and NULs, and turn CRLF into LF. A lone CR stays: progress bars are the parser's business."""
+    return _join_line_ends(_drop_marks(text))
+
+
+def _drop_marks(text: str) -> str:
     if "\ufeff" in text:
         text = text.replace("\ufeff", "")
-    if "\x00" in text:
-        text = text.replace("\x00", "")
-    if "\r\n" in text:
-        text = text.replace("\r\r\n", "\n").replace("\r\n", "\n")
-    return text
+    return text.replace("\x00", "") if "\x00" in text else text
+
+
+def _join_line_ends(text: str) -> str:
+    if "\r\n" not in text:
+        return text
+    text = text.replace("\r\n", "\n")
+    # CRCRLF comes from a text-mode write of CRLF. The look-behind keeps a long run of CRs from being tried at every one of them.
+    return re.sub(r"(?<!\r)\r+\n", "\n", text) if "\r\n" in text else text
+
+
+_MAGIC = (
+    *(b"SQLite format 3\x00", b"\x7fELF", b"\x89PNG", b"\xff\xd8\xff", b"%PDF-", b"PK\x03\x04"),
+    *(b"GGUF", b"PAR1", b"ARROW1", b"\x93NUMPY"),
+)
 
 
 def is_binary(raw: bytes) -> bool:
-    """Neither UTF-16 nor mostly printable text."""
+    """Neither UTF-16 nor mostly printable text.
+
+    Leading NULs do not count: a log that was truncated under its writer starts with a hole. Compressed or encrypted bytes hold
+    hardly more control characters than the limit, but they are not UTF-8 either; legacy code pages have no control characters.
+    """
+    if raw.startswith(_MAGIC):
+        return True
     if not raw or sniff_encoding(raw) != "utf-8":
         return False
-    probe = raw[:8192]
+    probe = raw.lstrip(b"\x00")[:8192]
+    if not probe:
+        return True
     control = sum(probe.count(bytes([b])) for b in range(32) if b not in (7, 8, 9, 10, 12, 13, 27))
-    return control > 0.1 * len(probe)
+    undecodable = probe.decode("utf-8", errors="replace").count("\ufffd")
+    return control > 0.1 * len(probe) or (control > 0.02 * len(probe) and undecodable > 0.1 * len(probe))

@@ -395,3 +395,21 @@ def ddl(schema: str, declared: Table) -> str:
     """CREATE TABLE for one declared table."""
     columns = ", ".join(f"{c.name} {c.type}" for c in declared.columns)
     return f"CREATE TABLE {schema}.{declared.name} ({columns})"
+
+
+VIEWS: tuple[View, ...] = (
+    View("bench_series", "Steps of sweeps with the series they belong to."),
+    View("scopes", "What a finding is about: sweep steps, and the trace for what no step holds."),
+    View("samples_in_load", "GPU samples per scope and how they got there.", stored=False),
+    View("util_sums", "Utilisation summed over the serving cards, per sampling round.", stored=False),
+    View("requests_in_scope", "Server requests per scope and how they got there.", stored=False),
+    View("server_in_scope", "Server statistics per scope.", stored=False),
+    View("config_in_scope", "One value per setting and scope, with its origin."),
+    View("steps", "Totals, per-stream rate, effective concurrency and slopes of every step."),
+    View("slots", "How many requests the server runs at once, per scope."),
+    View("gpu_catalog_match", "Cards of the catalogue that the files name."),
+    View("model_facts", "What is known of the model, logged before given before catalogue."),
+    View("roofs", "Bytes of one pass and the bandwidth that serves it, as intervals."),
+    View("scope_evidence", "The grade of every input in every scope."),
+    View("slot_gain", "What removing the slot limit could gain, extrapolated from the steps below it."),
+)

@@ -1,0 +1,300 @@
+"""`analyze`: a pure function of sources and settings. Sources -> tables -> views -> verdicts -> result; no globals."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import polars as pl
+
+from .. import __version__
+from . import catalog, clock, join, steps
+from .collect import Collected, Problem, collect
+from .diagnosis import diagnose
+from .given import Given, GivenError, read_given
+from .judge import judge
+from .parse import read
+from .plugins import Registry, load_registry
+from .privacy import Hider
+from .recognise import Recognition, recognise
+from .result import Headline, Result, SourceRow
+from .source import Source, is_binary
+from .store import Store
+
+GIVEN_COLUMNS = {"line": pl.Int64, "key": pl.String, "value": pl.String, "num": pl.Float64}
+
+
+class NothingReadable(Exception):
+    """No source could be read; the message says what was tried and `problems` lists each."""
+
+    def __init__(self, message: str, problems: Sequence[Problem] = (), result: Result | None = None) -> None:
+        super().__init__(message)
+        self.problems, self.result = problems, result
+
+
+@dataclass
+class Settings:
+    """All that may change an analysis, apart from the files."""
+
+    given: tuple[str, ...] = ()
+    config: Path | None = None
+    tz: str | None = None
+    offsets: dict[str, float] = field(default_factory=dict)
+    limits: dict[str, float] = field(default_factory=dict)
+    reveal: frozenset[str] = frozenset()
+    absolute_times: bool = False
+
+
+class Analysis:
+    """A finished analysis: `result` (the model every output renders), `findings`, and `sql()` over the trace."""
+
+    def __init__(self, result: Result, store: Store) -> None:
+        self.result, self.store = result, store
+
+    @property
+    def findings(self) -> list[Any]:
+        return self.result.findings
+
+    def sql(self, query: str) -> pl.DataFrame:
+        """Query the trace: tables and views of the schema `main`, as a polars frame."""
+        self.store.con.execute("USE main")
+        return self.store.query(query)
+
+    def __repr__(self) -> str:
+        return f"<gpuverdict: {self.result.primary.sentence}>"
+
+
+def analyze(
+    paths: Iterable[str | Path] | str | Path,
+    settings: Settings | None = None,
+    *,
+    trace: Path | None = None,
+    stdin: BinaryIO | None = None,
+    progress: Callable[[int, int, str], None] | None = None,
+    **options: Any,
+) -> Analysis:
+    """Analyse files and folders.
+
+    `settings` or its fields as keywords (`given=("split=layer",)`). `trace` keeps the database in a file. Raises GivenError for a
+    stated fact that cannot be taken, NothingReadable if no source could be read.
+    """
+    began = time.perf_counter()
+    settings = settings or Settings(**options)
+    listed = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    collected = collect(listed, stdin=stdin)
+    given = read_given(settings.config or collected.config, settings.given)
+    registry = load_registry()
+    check_limits(settings, registry)
+    store = Store(trace, Hider(reveal=settings.reveal))
+    catalog.load(store.con)
+    readings = _read_all(store, collected, registry, progress)
+    _store_given(store, collected, given, settings)
+    _judgeable(store, collected, given, settings)
+    findings, seconds = judge(store, registry.rules, settings.limits)
+    primaries, headline = diagnose(store, findings)
+    result = _result(store, settings, readings, collected, given)
+    result.findings, result.primaries, result.primary = findings, primaries, headline
+    result.settings["seconds_per_rule"] = {k: round(v, 4) for k, v in seconds.items()}
+    result.seconds = time.perf_counter() - began
+    if not any(row.status == "read" for row in result.sources):
+        store.close()
+        raise NothingReadable(_nothing(listed, collected, result), collected.problems, result)
+    return Analysis(result, store)
+
+
+def check_limits(settings: Settings, registry: Registry) -> None:
+    """`--limit RULE.NAME=VALUE` must name a limit that exists."""
+    known = {f"{rule.id}.{name}" for rule in registry.rules for name in rule.limits}
+    for key in settings.limits:
+        if key not in known:
+            import difflib
+
+            near = difflib.get_close_matches(key, known, 1, 0.4)
+            raise GivenError(f"--limit {key}: no such limit" + (f"; did you mean {near[0]}?" if near else ""))
+
+
+# --- reading -------------------------------------------------------------------------------------------------------------------
+
+
+def _read_all(store: Store, collected: Collected, registry: Registry, progress: Callable[[int, int, str], None] | None) -> list[SourceRow]:
+    rows = []
+    for name, note in registry.problems:
+        _quality(store, -1, "plugin-failed", f"{name}: {note}")
+    for number, source in enumerate(collected.sources):
+        if progress:
+            progress(number, len(collected.sources), source.name)
+        rows.append(_read_one(store, source, registry))
+    _store_sources(store, collected, rows)
+    return rows
+
+
+def _read_one(store: Store, source: Source, registry: Registry) -> SourceRow:
+    row = SourceRow(source=store.hider.label("path", source.name))
+    for kind, note in source.quality:
+        _quality(store, source.source_id, kind, note)
+    try:
+        head = source.head()
+    except OSError as problem:
+        row.status, row.note = "unreadable", problem.strerror or type(problem).__name__
+        return row
+    if not head.raw:
+        row.status, row.note = "empty", "the file has no content"
+        return row
+    found = recognise(source, registry.parsers)
+    if not found.parsers and is_binary(head.raw):
+        row.status, row.note = "unknown", f"binary; none of {len(registry.parsers)} parsers reads it"
+        return row
+    emit = store.emit(source.source_id)
+    try:
+        readings = read(source, registry.parsers, emit, store.con, found)
+    except OSError as problem:
+        row.status, row.note = "unreadable", f"{problem.strerror or type(problem).__name__} while reading"
+        return row
+    _take(row, source, readings, found)
+    row.rows = {table: n for (source_id, table), n in store.rows.items() if source_id == source.source_id and table not in ("clocks", "quality")}
+    store.insert("source_parsers", pl.DataFrame([_counts(r) for r in readings]), source.source_id) if readings else None
+    for reading in readings:
+        if reading.counts.rejects:
+            frame = pl.DataFrame(reading.counts.rejects, schema={"line": pl.Int64, "reason": pl.String}, orient="row")
+            store.insert("rejects", frame.with_columns(parser=pl.lit(reading.parser)), source.source_id)
+    return row
+
+
+def _counts(reading: Any) -> dict[str, Any]:
+    c = reading.counts
+    return {"parser": reading.parser, "matched": c.matched, "noise": c.noise, "near_miss": c.near_miss, "other": c.other, "n_rows": reading.rows}
+
+
+def _take(row: SourceRow, source: Source, readings: Sequence[Any], found: Recognition) -> None:
+    """How the lines of one source ended. With several parsers, a line counts as understood if any of them took it."""
+    telling = [r for r in readings if r.counts.matched or r.counts.near_miss]
+    row.parsers = [r.parser for r in telling]
+    row.lines = max((r.counts.lines for r in readings), default=None)
+    row.matched = sum(r.counts.matched for r in readings)
+    row.near_miss = sum(r.counts.near_miss for r in readings)
+    row.noise = max((r.counts.noise for r in readings), default=0)
+    row.other = max(0, (row.lines or 0) - row.matched - row.near_miss - row.noise)
+    if not any(r.counts.matched for r in readings):
+        row.status = "unknown"
+        near = f"; nearest is {found.nearest}: {found.missing}" if found.nearest else ""
+        drifted = f"; {row.near_miss} lines nearly fit {', '.join(row.parsers)}" if row.near_miss else ""
+        row.note = "no parser understands it" + near + drifted
+
+
+def _quality(store: Store, source_id: int, kind: str, note: str, n: int = 1, line: int | None = None) -> None:
+    schema = {"line": pl.Int64, "kind": pl.String, "n": pl.Int64, "note": pl.String}
+    frame = pl.DataFrame({"line": [line], "kind": [kind], "n": [n], "note": [note]}, schema=schema)
+    store.insert("quality", frame, source_id)
+
+
+def _store_sources(store: Store, collected: Collected, rows: Sequence[SourceRow]) -> None:
+    for source, row in zip(collected.sources, rows):
+        frame = pl.DataFrame(
+            [
+                {
+                    "name": row.source,
+                    "size_bytes": source.size,
+                    "lines": row.lines,
+                    "mtime": source.mtime,
+                    "mtime_kind": source.mtime_kind,
+                    "mtime_resolution_s": source.mtime_resolution_s,
+                    "status": row.status,
+                    "note": row.note,
+                }
+            ],
+            infer_schema_length=None,
+        )
+        store.insert("sources", frame, source.source_id)
+
+
+# --- stated facts ---------------------------------------------------------------------------------------------------------------
+
+
+def _store_given(store: Store, collected: Collected, given: Given, settings: Settings) -> None:
+    """The stated facts as rows, and main.bindings: which source was recorded during which scope."""
+    facts = dict(given.facts)
+    if facts or given.during:
+        source_id = len(collected.sources)
+        name = given.file.name if given.file else "--given"
+        store.insert("sources", pl.DataFrame({"name": [name], "status": ["given"]}), source_id)
+        rows = [
+            {
+                "line": given.lines.get(key),
+                "key": key,
+                "value": _known(key, str(value)),
+                "num": value if isinstance(value, float) else None,
+            }
+            for key, value in facts.items()
+        ]
+        store.insert("given", pl.DataFrame(rows, schema=GIVEN_COLUMNS), source_id)
+    store.con.execute("CREATE TABLE main.bindings (source_id INTEGER, label VARCHAR)")
+    for pattern, label in given.during.items():
+        bound = _named(collected, pattern)
+        if not bound:
+            _quality(store, -1, "given-without-file", f"[during] names a file that is not among the sources, for scope {store.hider.label('name', label)}")
+        for source in bound:
+            store.con.execute("INSERT INTO main.bindings VALUES (?, ?)", [source.source_id, label])
+
+
+def _known(key: str, value: str) -> str:
+    """A model's name as the catalogue spells it, so that it joins and may be shown."""
+    return (catalog.known_model(value) or value) if key == "model.name" else value
+
+
+def _named(collected: Collected, name: str) -> list[Source]:
+    """Sources that a stated name means: the whole name, or the last part of it."""
+    exact = [s for s in collected.sources if s.name == name]
+    return exact or [s for s in collected.sources if s.name.rsplit("/", 1)[-1] == name]
+
+
+def _judgeable(store: Store, collected: Collected, given: Given, settings: Settings) -> None:
+    """Clocks, matched steps and views: everything that rules look at."""
+    offsets = {s.source_id: v for name, v in {**given.offset, **settings.offsets}.items() for s in _named(collected, name)}
+    intervals = {s.source_id: v for name, v in given.interval_s.items() for s in _named(collected, name)}
+    clock.align(store, offsets, intervals, settings.tz or given.facts.get("tz"))
+    join.join(store, ("bench_series",))
+    steps.match_steps(store)
+    join.join(store, tuple(v.name for v in join.VIEWS if v.name != "bench_series"))
+
+
+# --- the result -----------------------------------------------------------------------------------------------------------------
+
+
+def _result(store: Store, settings: Settings, rows: list[SourceRow], collected: Collected, given: Given) -> Result:
+    hidden = [SourceRow(source=store.hider.label("path", p.name), status="problem", note=f"{p.what}; {p.todo}") for p in collected.problems]
+    names = "SELECT s.name AS source, "
+    return Result(
+        version=__version__,
+        primary=Headline(),
+        sources=[*rows, *hidden],
+        clocks=store.rows_of(
+            names + "c.kind, c.resolution_s, c.offset_s, c.uncertainty_s, c.method, c.interval_s FROM main.clocks c JOIN raw.sources s USING (source_id) "
+            "WHERE s.status = 'read' ORDER BY source_id"
+        ),
+        quality=store.rows_of(names + "q.line, q.kind, q.n, q.note FROM raw.quality q LEFT JOIN raw.sources s USING (source_id) ORDER BY source_id, line, kind"),
+        rejects=store.rows_of(names + "r.line, r.parser, r.reason FROM raw.rejects r JOIN raw.sources s USING (source_id) ORDER BY source_id, line LIMIT 50"),
+        evidence_grades=store.rows_of(
+            "SELECT sc.label AS scope, e.input, e.grade, e.n_eff, e.reason, e.collect FROM main.scope_evidence e JOIN main.scopes sc USING (scope_id) "
+            "ORDER BY scope_id, input"
+        ),
+        settings={
+            "limits_overridden": settings.limits,
+            "given": sorted(given.facts),
+            "during": len(given.during),
+            "revealed": sorted(settings.reveal),
+        },
+        hidden=dict(store.hider.hidden),
+    )
+
+
+def _nothing(paths: Sequence[str | Path], collected: Collected, result: Result) -> str:
+    """The message when nothing was readable: every name, what happened, what to do."""
+    lines = [f"  {p.name}: {p.what}; {p.todo}" for p in collected.problems]
+    lines += [f"  {s.source}: {s.note}" for s in result.sources if s.status not in ("read", "problem")]
+    what = ", ".join(str(p) for p in paths) or "no path"
+    hint = "Run `gpuverdict parsers` for what can be read, `gpuverdict explain FILE` for why a file is not."
+    return "\n".join([f"Nothing readable in {what}.", *lines[:20], *([f"  ... and {len(lines) - 20} more"] if len(lines) > 20 else []), hint])

@@ -1,0 +1,58 @@
+"""GPU and model facts that ship with the package, with their sources (`catalog/*.csv`)."""
+
+from __future__ import annotations
+
+import csv
+import re
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+@cache
+def _rows(name: str) -> list[dict[str, str]]:
+    text = resources.files(__package__).joinpath("catalog", f"{name}.csv").read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
+
+
+def _key(name: str) -> str:
+    return re.sub(r"[^a-z0-9.]+", "", name.lower())
+
+
+def known_model(name: str) -> str | None:
+    """The catalogue's name of a model: the longest alias contained in `name` wins (a repository prefix or a quantisation suffix does not hurt)."""
+    wanted = _key(name)
+    best: tuple[int, str] | None = None
+    for row in _rows("models"):
+        for alias in {row["name"], *row["aliases"].split(";")}:
+            key = _key(alias)
+            # "glm-5" must not swallow "glm-5.3-flash-air": what follows the alias may not continue a version or a word.
+            found = wanted.find(key) if len(key) >= 4 else -1
+            if found >= 0 and _ends(wanted[found + len(key) :]) and (best is None or len(key) > best[0]):
+                best = (len(key), row["name"])
+    return best[1] if best else None
+
+
+def _ends(rest: str) -> bool:
+    return not rest or not re.match(r"[.\d]*(flash|air|lite|mini|turbo|small|large|distill|\.\d|\d)", rest)
+
+
+def gpu_rows() -> list[dict[str, str]]:
+    return _rows("gpus")
+
+
+def load(con: duckdb.DuckDBPyConnection) -> None:
+    """Both catalogues as tables main.catalog_gpus and main.catalog_models: numbers are DOUBLE, empty cells NULL."""
+    for name in ("gpus", "models"):
+        rows = _rows(name)
+        columns = list(rows[0])
+        text = {"name_pattern", "vendor", "arch", "power_draw_semantics", "source", "note", "notes", "name", "aliases"}
+        types = ", ".join(f"{c} {'VARCHAR' if c in text else 'DOUBLE'}" for c in columns)
+        con.execute(f"CREATE TABLE main.catalog_{name} ({types})")
+        marks = ", ".join("?" for _ in columns)
+        values = [tuple((r[c] or None) for c in columns) for r in rows]
+        sql = f"INSERT INTO main.catalog_{name} VALUES {', '.join(f'({marks})' for _ in values)}"
+        con.execute(sql, [v for row in values for v in row])

@@ -1,0 +1,77 @@
+"""Findings -> what limits throughput, what limits the speed of one stream, per scope, and one headline.
+
+A confirmed state is not yet a cause: a limit whose removal gains less than a tenth stays a state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .result import Answer, Finding, Headline, Primary
+from .store import Store
+
+WORTH = 1.10  # a limit is the answer only if removing it could gain a tenth
+SERIAL_SUM = 90.0  # below that, idle time and not turn-taking may be most of what one stream waits for
+THROUGHPUT_RULES = ("client-limited", "kv-pressure", "slot-queue", "admission-stall")
+SPEED_RULES = ("off-gpu", "throttled", "idle-starvation", "memory-bound", "compute-bound", "link-bandwidth", "link-latency", "host-bound")
+STATE_ONLY = {"off-gpu", "throttled"}  # confirmed as a state only, these do not answer why one stream is slow
+
+
+def diagnose(store: Store, findings: Iterable[Finding]) -> tuple[list[Primary], Headline]:
+    """Two answers per scope and the headline: the confirmed answer of the highest offered concurrency, else undetermined."""
+    findings = list(findings)
+    gains = {row["scope_id"]: row for row in store.rows_of("SELECT * FROM main.slot_gain")}
+    primaries = []
+    for scope in store.rows_of("SELECT * FROM main.scopes ORDER BY scope_id"):
+        here = {f.rule: f for f in findings if f.scope.label == scope["label"] and f.verdict == "confirmed"}
+        primaries.append(
+            Primary(
+                scope=scope["label"],
+                concurrency=scope["concurrency"],
+                throughput=_throughput(here, gains.get(scope["scope_id"])),
+                speed=_speed(here),
+            )
+        )
+    return primaries, _headline(primaries)
+
+
+def _throughput(here: dict[str, Finding], gain: dict[str, float] | None) -> Answer:
+    for rule in THROUGHPUT_RULES:
+        if rule in here:
+            return _limit(here[rule], gain if rule == "slot-queue" else None)
+    return Answer()
+
+
+def _limit(finding: Finding, gain: dict[str, float] | None) -> Answer:
+    answer = Answer(rule=finding.rule, verdict="confirmed", sentence=finding.sentence)
+    if gain is None or not gain["gain_lo"] or not gain["gain_hi"] or gain["gain_hi"] <= 0:
+        answer.gain_note = "how much more the removal would bring is unknown"
+        return answer
+    answer.gain = [round(gain["gain_lo"], 3), round(gain["gain_hi"], 3)]
+    answer.gain_note = f"extrapolated from {gain['points']} steps at or below {gain['slots']:g} streams"
+    if gain["gain_hi"] < WORTH:
+        return Answer(gain=answer.gain, gain_note=f"{finding.rule} is there, but removing it gains less than a tenth; {answer.gain_note}")
+    return answer
+
+
+def _speed(here: dict[str, Finding]) -> Answer:
+    for rule in SPEED_RULES:
+        if rule in here and not (rule in STATE_ONLY and here[rule].claim == "state"):
+            return Answer(rule=rule, verdict="confirmed", sentence=here[rule].sentence)
+    turns = here.get("turn-taking")
+    if turns and isinstance(total := turns.numbers.get("util_sum"), float) and total >= SERIAL_SUM:
+        cards = turns.numbers.get("cards")
+        return Answer(
+            rule="turn-taking", verdict="confirmed", sentence=turns.sentence, gain=[1.0, cards] if isinstance(cards, float) else None,
+            gain_note="an ideal tensor split, upper bound",
+        )
+    return Answer()
+
+
+def _headline(primaries: list[Primary]) -> Headline:
+    ranked = sorted(primaries, key=lambda p: (p.concurrency is not None, p.concurrency or 0), reverse=True)
+    for primary in ranked:
+        for question, answer in (("throughput", primary.throughput), ("speed", primary.speed)):
+            if answer.rule and answer.verdict == "confirmed":
+                return Headline(rule=answer.rule, scope=primary.scope, verdict="confirmed", sentence=answer.sentence, question=question)
+    return Headline(sentence="These files do not show what limits this server; see what was ruled out and what is missing.")

@@ -1,0 +1,400 @@
+"""Rules over the views -> findings. The order of verdicts is the engine's alone; rules only declare.
+
+For one scope, in this order:
+
+1. an `applies` atom is false: not applicable
+2. a ruled-out route and a confirming route with closed rivals both hold at the grade they need: cannot tell, contradiction
+3. a ruled-out route holds at grade 3 or more: ruled out
+4. a confirming route holds, its grade confirms the claim, its rivals are closed: confirmed
+5. a confirming or fits route holds at grade 2 or more: fits
+6. otherwise: cannot tell, with what is missing for the nearest route
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .logic import Atom, Interval, Value, lookup, margin
+from .phrase import fill, names_in
+from .result import Evidence, Finding, Margin, Missing, Next, OpenRival, ScopeRef
+from .rule import CAUSE, INPUTS, SCOPES, Route, Rule
+from .store import Store
+
+RULES_OUT, FITS = 3, 2
+CONFIRMS = {"state": 3, "cause": 4}
+LIFTING = ("roof", "kernels", "ab")  # known bytes, kernel traces and A/B runs lift a route whose other inputs are placed in load
+UNCAPPED = 9
+
+
+@dataclass
+class Facts:
+    """One scope's facts, where they came from, and the limits in force."""
+
+    values: dict[str, Value]
+    origins: dict[str, str]
+    givens: dict[str, list[str]]
+    places: dict[str, list[tuple[int, int]]]
+    limits: dict[str, float]
+    overridden: frozenset[str] = frozenset()
+
+
+@dataclass
+class Tried:
+    """A route with how its atoms, grade and rivals came out."""
+
+    route: Route
+    group: str
+    atoms: list[tuple[Atom, bool | None]]
+    grade: int
+    open_rivals: list[str]
+    weakest: list[str] = field(default_factory=list)
+
+    @property
+    def holds(self) -> bool:
+        return all(value is True for _, value in self.atoms)
+
+    @property
+    def possible(self) -> bool:
+        return not any(value is False for _, value in self.atoms)
+
+    @property
+    def unknown(self) -> int:
+        return sum(value is None for _, value in self.atoms)
+
+
+def judge(store: Store, rules: Iterable[Rule], limits: Mapping[str, float] | None = None) -> tuple[list[Finding], dict[str, float]]:
+    """All findings of all rules, in the order of the rules and then of the scopes, and the seconds each rule took.
+
+    `limits` holds overrides as `rule.name`. A rule whose SQL fails becomes one finding with verdict `error`; the others go on.
+    """
+    overrides = dict(limits or {})
+    scopes = store.rows_of("SELECT * FROM main.scopes ORDER BY scope_id")
+    grades = _grades(store)
+    findings, seconds = [], {}
+    for rule in rules:
+        began = time.perf_counter()
+        try:
+            findings += _judge_rule(store, rule, scopes, grades, overrides)
+        except Exception as problem:  # a broken rule (a plugin's, say) must not take the report with it
+            findings.append(_error(rule, problem))
+        seconds[rule.id] = time.perf_counter() - began
+    return findings, seconds
+
+
+def _judge_rule(
+    store: Store, rule: Rule, scopes: list[dict[str, Any]], grades: dict[int, dict[str, dict[str, Any]]], overrides: Mapping[str, float]
+) -> list[Finding]:
+    columns = [str(row[0]) for row in store.con.execute(f"DESCRIBE {rule.facts}").fetchall()]
+    check_rule(rule, columns)
+    rows = {row["scope_id"]: row for row in store.rows_of(rule.facts)}
+    names = dict(store.con.execute("SELECT source_id, name FROM raw.sources").fetchall())
+    out = []
+    for scope in scopes:
+        if scope["kind"] not in rule.scopes:
+            continue
+        row = rows.get(scope["scope_id"], dict.fromkeys(columns))
+        facts = read_facts(rule, row, overrides)
+        verdict = decide(rule, facts, grades.get(scope["scope_id"], {}))
+        out.append(_finding(rule, scope, facts, verdict, grades.get(scope["scope_id"], {}), names))
+    return out
+
+
+def _grades(store: Store) -> dict[int, dict[str, dict[str, Any]]]:
+    """scope_id -> input -> its row of scope_evidence. Grades are computed in that view and nowhere else."""
+    out: dict[int, dict[str, dict[str, Any]]] = {}
+    for row in store.rows_of("SELECT * FROM main.scope_evidence ORDER BY scope_id, input"):
+        out.setdefault(row["scope_id"], {})[row["input"]] = row
+    return out
+
+
+# --- facts ---------------------------------------------------------------------------------------------------------------------
+
+
+def fact_names(columns: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Fact -> the columns it is made of: `x` or `x_lo` + `x_hi`. `x_origin`, `x_given` and `x_ev` belong to a fact."""
+    columns = [c for c in columns if c != "scope_id"]
+    have, facts = set(columns), {}
+    for column in columns:
+        if column.endswith(("_origin", "_given", "_ev")):
+            continue
+        stem = column[:-3]
+        if column.endswith("_lo") and stem + "_hi" in have:
+            facts[stem] = (column, stem + "_hi")
+        elif not (column.endswith("_hi") and stem + "_lo" in have):
+            facts[column] = (column,)
+    return facts
+
+
+def read_facts(rule: Rule, row: Mapping[str, Any], overrides: Mapping[str, float] = {}) -> Facts:
+    """One row of a rule's facts as values: NULL is unknown, two ends are an interval."""
+    limits = {name: limit.value for name, limit in rule.limits.items()}
+    mine = {key.split(".", 1)[1]: value for key, value in overrides.items() if key.split(".", 1)[0] == rule.id}
+    facts = Facts({}, {}, {}, {}, {**limits, **mine}, frozenset(mine))
+    for name, columns in fact_names(row).items():
+        raw = [row[c] for c in columns]
+        if len(raw) == 2:
+            facts.values[name] = Interval.of(*raw)
+        else:
+            facts.values[name] = raw[0] if raw[0] is None or isinstance(raw[0], str) else float(raw[0])
+        if row.get(f"{name}_origin"):
+            facts.origins[name] = str(row[f"{name}_origin"])
+        if row.get(f"{name}_given"):
+            facts.givens[name] = [str(g) for g in row[f"{name}_given"]]
+        places = row.get(f"{name}_ev") or []
+        places = [places] if isinstance(places, dict) else places
+        facts.places[name] = [(p["source_id"], p["line"]) for p in places if p and p.get("source_id") is not None]
+    return facts
+
+
+def check_rule(rule: Rule, columns: Iterable[str]) -> None:
+    """A misspelt name, a fact that is also a limit, a route without rivals where it needs them: errors that say which."""
+    facts = fact_names(columns)
+    both = set(facts) & set(rule.limits)
+    problems = [f"{name} is both a fact and a limit" for name in sorted(both)]
+    problems += [f"unknown scope kind {kind!r}" for kind in rule.scopes if kind not in SCOPES]
+    closed = [(f"rival {key}", atom) for key, rival in rule.rivals.items() for atom in rival.closed]
+    routes = [*rule.confirmed, *rule.ruled_out, *rule.fits]
+    atoms = [("applies", a) for a in rule.applies] + closed + [(f"route {r.name!r}", a) for r in routes for a in r.when]
+    for where, text in atoms:
+        for name in Atom.parse(text).names:
+            if name not in facts and name not in rule.limits:
+                problems.append(f"{where}: {name!r} is neither a fact nor a limit")
+    for route in routes:
+        problems += [f"route {route.name!r}: unknown input {u!r}" for u in route.uses if u not in INPUTS]
+        problems += [f"route {route.name!r}: unknown rival {r!r}" for r in route.rivals if r not in rule.rivals]
+        if not route.uses and rule.id != "thin-evidence":
+            problems.append(f"route {route.name!r}: `uses` is required")
+    problems += [f"fits route {r.name!r} names no rival" for r in rule.fits if not r.rivals]
+    if problems:
+        raise ValueError(f"rule {rule.id}: " + "; ".join(problems))
+
+
+# --- the verdict ---------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Decision:
+    verdict: str
+    tried: Tried | None
+    others: list[Tried]
+    reason: str = ""
+
+
+def decide(rule: Rule, facts: Facts, grades: Mapping[str, Mapping[str, Any]]) -> Decision:
+    """The verdict of one rule in one scope: the six steps of the module's docstring."""
+    if any(Atom.parse(a).holds(facts.values, facts.limits) is False for a in rule.applies):
+        false = next(a for a in rule.applies if Atom.parse(a).holds(facts.values, facts.limits) is False)
+        return Decision("not-applicable", None, [], f"does not apply: {false}")
+    confirming = [_try(rule, r, "confirmed", facts, grades) for r in rule.confirmed]
+    excluding = [_try(rule, r, "ruled-out", facts, grades) for r in rule.ruled_out]
+    fitting = [_try(rule, r, "fits", facts, grades) for r in rule.fits]
+    out = [t for t in excluding if t.holds and t.grade >= RULES_OUT]
+    yes = [t for t in confirming if t.holds and not t.open_rivals and t.grade >= CONFIRMS[t.route.claim or rule.claim]]
+    if out and yes:
+        return Decision("cannot-tell", yes[0], [out[0]], "the evidence contradicts itself")
+    if out:
+        return Decision("ruled-out", out[0], [])
+    if yes:
+        return Decision("confirmed", yes[0], [])
+    for tried in [*confirming, *fitting]:
+        if tried.holds and tried.grade >= FITS:
+            return Decision("fits", tried, [t for t in confirming if t.possible and t is not tried])
+    near = [t for t in [*confirming, *fitting] if t.possible] or [t for t in excluding if t.possible]
+    near.sort(key=lambda t: (t.unknown, -t.grade))
+    return Decision("cannot-tell", near[0] if near else None, [*confirming, *fitting, *excluding])
+
+
+def _try(rule: Rule, route: Route, group: str, facts: Facts, grades: Mapping[str, Mapping[str, Any]]) -> Tried:
+    atoms = [(a, a.holds(facts.values, facts.limits)) for a in map(Atom.parse, route.when)]
+    grade, weakest = route_grade(route, facts, grades)
+    rivals = [
+        key
+        for key in route.rivals
+        if not rule.rivals[key].closed or not all(Atom.parse(a).holds(facts.values, facts.limits) is True for a in rule.rivals[key].closed)
+    ]
+    return Tried(route, group, atoms, grade, rivals, weakest)
+
+
+def route_grade(route: Route, facts: Facts, grades: Mapping[str, Mapping[str, Any]]) -> tuple[int, list[str]]:
+    """The grade that caps a route, and the inputs that hold it down.
+
+    The lowest grade of the inputs it uses, 0 for an absent one; `roof`, `kernels` and `ab` lift a route whose other inputs all
+    have 3 or more to their own grade; a fact whose origin is estimated counts as grade 2.
+    """
+    have = {name: int(grades[name]["grade"] or 0) if name in grades else 0 for name in route.uses}
+    lifting = [g for name, g in have.items() if name in LIFTING]
+    rest = [g for name, g in have.items() if name not in LIFTING]
+    if not have:
+        grade = UNCAPPED
+    elif lifting and min(lifting) > 3 and (not rest or min(rest) >= 3):
+        grade = min(lifting)
+    else:
+        grade = min(have.values())
+    used = {name for text in route.when for name in Atom.parse(text).names}
+    if have and any(facts.origins.get(name) == "estimated" for name in used):
+        grade = min(grade, 2)
+    return grade, [name for name, g in have.items() if g == min(have.values())]
+
+
+# --- the finding ---------------------------------------------------------------------------------------------------------------
+
+
+def _finding(
+    rule: Rule, scope: Mapping[str, Any], facts: Facts, decision: Decision, grades: Mapping[str, Mapping[str, Any]], names: Mapping[int, str]
+) -> Finding:
+    tried = decision.tried
+    used = _used_facts(rule, decision)
+    rivals = tried.open_rivals if tried and decision.verdict == "fits" else []
+    return Finding(
+        rule=rule.id,
+        scope=_scope_ref(scope),
+        verdict=decision.verdict,  # type: ignore[arg-type]
+        claim=(tried.route.claim if tried else None) or rule.claim,
+        because=_because(rule, decision, grades),
+        sentence=_sentence(rule, decision, facts),
+        about=rule.about,
+        question=rule.question,
+        numbers={n: (v.ends if isinstance(v, Interval) else v) for n, v in facts.values.items() if v is not None},
+        margin=_margins(decision, facts),
+        rivals_open=[OpenRival(name=rule.rivals[k].name, settle=fill(rule.rivals[k].settle, facts.values)) for k in rivals],
+        missing=_missing(rule, decision, facts, grades),
+        given=sorted({g for n in used for g in facts.givens.get(n, [])}),
+        origins={n: facts.origins[n] for n in used if n in facts.origins},
+        evidence=_evidence(used, facts, names),
+        next=[Next(name=e.name, command=fill(e.command, facts.values), tells=e.tells) for e in sorted(rule.next, key=lambda e: e.cost)]
+        if decision.verdict in ("confirmed", "fits", "cannot-tell")
+        else [],
+        grade=None if not tried or tried.grade == UNCAPPED else tried.grade,
+        means=rule.means,
+        remedy=fill(rule.remedy, facts.values),
+        not_a_remedy=rule.not_a_remedy,
+    )
+
+
+def _used_facts(rule: Rule, decision: Decision) -> list[str]:
+    routes = [t.route for t in ([decision.tried] if decision.tried else [])]
+    if decision.reason == "the evidence contradicts itself":
+        routes += [t.route for t in decision.others]
+    atoms = [text for r in routes for text in r.when] + [a for r in routes for k in r.rivals for a in rule.rivals[k].closed]
+    out = [n for text in [*atoms, *rule.applies] for n in Atom.parse(text).names if n not in rule.limits]
+    for route in routes:
+        out += names_in(route.says)
+    return list(dict.fromkeys(out))
+
+
+def _margins(decision: Decision, facts: Facts) -> dict[str, Margin]:
+    out = {}
+    for atom, holds in decision.tried.atoms if decision.tried else []:
+        left = facts.values.get(atom.left)
+        right = atom.literal if atom.literal is not None else lookup(atom.right, facts.values, facts.limits)
+        out[atom.text] = Margin(
+            atom=atom.text,
+            value=left.ends if isinstance(left, Interval) else left,
+            line=right.hi if isinstance(right, Interval) else right,
+            margin=margin(left, atom.op, right),
+            holds=holds,
+            overridden=atom.right in facts.overridden,
+        )
+    return out
+
+
+def _because(rule: Rule, decision: Decision, grades: Mapping[str, Mapping[str, Any]]) -> str:
+    tried = decision.tried
+    if decision.reason:
+        return decision.reason + (f": {tried.route.name}, but {decision.others[0].route.name}" if tried and decision.others else "")
+    if not tried:
+        return "none of the ways to decide this holds"
+    if decision.verdict == "fits":
+        needed = CONFIRMS[tried.route.claim or rule.claim]
+        if tried.group == "confirmed" and tried.grade < needed:
+            return f"{tried.route.name}; " + _weak(tried, grades)
+        return tried.route.name
+    if decision.verdict == "cannot-tell" and tried.holds:
+        return f"{tried.route.name}; " + _weak(tried, grades)
+    if decision.verdict == "cannot-tell":
+        return f"not decided: {tried.route.name}" if tried.unknown else "none of the ways to decide this holds"
+    return tried.route.name
+
+
+def _weak(tried: Tried, grades: Mapping[str, Mapping[str, Any]]) -> str:
+    reasons = [str(grades[n]["reason"]) if n in grades else f"no {n} data for this scope" for n in tried.weakest]
+    return "; ".join(reasons) or "a fact is estimated"
+
+
+def _sentence(rule: Rule, decision: Decision, facts: Facts) -> str:
+    tried = decision.tried
+    if decision.verdict in ("confirmed", "ruled-out", "fits") and tried and tried.route.says:
+        return fill(tried.route.says, facts.values)
+    if decision.verdict == "cannot-tell" and decision.reason and tried:
+        return f"The evidence contradicts itself: {fill(tried.route.says, facts.values)} But: {fill(decision.others[0].route.says, facts.values)}"
+    if decision.verdict == "not-applicable":
+        return f"{rule.question} The question does not arise here."
+    return f"{rule.question} These files cannot tell."
+
+
+def _missing(rule: Rule, decision: Decision, facts: Facts, grades: Mapping[str, Mapping[str, Any]]) -> list[Missing]:
+    """What a nearer verdict would have needed: unknown facts of the nearest route, or the input whose grade stopped it."""
+    if decision.verdict not in ("cannot-tell", "fits") or decision.reason:
+        return []
+    tried = decision.tried
+    if decision.verdict == "fits":
+        lacking = min((t for t in decision.others if t.unknown), key=lambda t: t.unknown, default=None)
+        tried = lacking or tried
+    if tried is None:
+        return []
+    out = []
+    for atom, holds in tried.atoms:
+        for name in atom.names if holds is None else ():
+            value = facts.values.get(name)
+            if name in facts.limits or isinstance(value, float | str):
+                continue
+            out.append(Missing(fact=name, collect=rule.collect.get(name, "not recorded in these files")))
+    if not out and (tried.grade < CONFIRMS[tried.route.claim or rule.claim]):
+        for name in tried.weakest:
+            said = rule.collect.get(name) or (grades[name]["collect"] if name in grades else None) or _COLLECT.get(name, "")
+            out.append(Missing(fact=name, collect=str(said)))
+    return list({m.fact: m for m in out}.values())
+
+
+_COLLECT = {
+    "util": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt   (while the load runs)",
+    "power": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt   (while the load runs)",
+    "link": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt   (60 s or more while the load runs)",
+    "server": "keep the server's log of the run (stdout and stderr)",
+    "client": "record send, first-token and last-token times of every request in the client",
+    "bench": "a sweep: streams, tokens/s of one stream, tokens/s in total, wall time for 1, 2, 4, 8 ... streams",
+    "roof": "model size, active parameters, bits per weight and the card's name (gpuverdict.toml: [model], [gpu])",
+    "config": "the server's start-up lines, or --given split=... --given slots=...",
+    "kernels": "nsys profile -t cuda,nvtx,osrt --cuda-graph-trace=node -d 15 ...",
+    "ab": "the same run twice with one thing changed, three repeats each",
+}
+
+
+def _evidence(used: Iterable[str], facts: Facts, names: Mapping[int, str]) -> list[Evidence]:
+    out: dict[tuple[int, int], Evidence] = {}
+    for fact in used:
+        for source_id, line in facts.places.get(fact, []):
+            out.setdefault((source_id, line), Evidence(source=names.get(source_id, "?"), line=line, fact=fact))
+    return list(out.values())[:12]
+
+
+def _scope_ref(scope: Mapping[str, Any]) -> ScopeRef:
+    return ScopeRef(
+        kind=scope["kind"], label=scope["label"], host=scope.get("host"), from_=None, to=None, concurrency=scope.get("concurrency")
+    )
+
+
+def _error(rule: Rule, problem: Exception) -> Finding:
+    return Finding(
+        rule=rule.id,
+        scope=ScopeRef(kind="trace", label="trace"),
+        verdict="error",
+        claim=rule.claim or CAUSE,
+        because=f"{type(problem).__name__}: {problem}",
+        sentence=f"The rule {rule.id} failed; the others are not affected.",
+        about=rule.about,
+        question=rule.question,
+    )

@@ -1,0 +1,223 @@
+"""What wraps a log line: colours, quotes, container and journal prefixes, router ports, progress bars. Peeled in one place.
+
+A wrapper is peeled only where its whole shape stands at the start of the line; no token is optional on its own, because a free
+"any word" would swallow a native prefix such as `0.45.941.227 `. The time of a wrapper is kept as the outer time, what tells one
+process from another (a router's port, a pid, a service name, a host) is kept as the stream.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_RFC3339 = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)"
+_IDENT = r"[A-Za-z0-9_.@/+-]+"
+ROUNDS = 5  # wrappers inside wrappers: compose, docker time, router port, quote
+
+
+@dataclass(frozen=True)
+class Peeler:
+    """A prefix: `pattern` starts with `^`; the groups `time` and `key` are the outer time and the stream it names."""
+
+    name: str
+    pattern: str
+    kind: str = ""  # clock kind of `time`
+    parse: str = "iso"
+
+    def has(self, group: str) -> bool:
+        return f"(?P<{group}>" in self.pattern
+
+
+PEELERS: tuple[Peeler, ...] = (
+    Peeler("spinner", r"^[\x{2800}-\x{28FF}]\s+"),
+    Peeler("interrupt", r"^(?:\^C)+"),
+    Peeler("dots", r"^\.{5,}"),
+    Peeler("compose", r"^(?P<key>[A-Za-z0-9][A-Za-z0-9_.-]*) +\| ?"),
+    Peeler("kubectl --prefix", r"^\[pod/(?P<key>[^\]\s]+)\] "),
+    Peeler("container runtime", rf"^(?P<time>{_RFC3339}) (?:stdout|stderr) [FP] ", "utc"),
+    Peeler("journal iso", rf"^(?P<time>{_RFC3339}) (?:{_IDENT} +)?(?P<key>[^\s:\[\]]+:?\[\d+\]): ?", "utc"),
+    Peeler("docker or kubectl time", rf"^(?P<time>{_RFC3339}) ", "utc"),
+    Peeler("docker interface time", r"^(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?) \| ", "local-no-zone"),
+    Peeler(
+        "journal full",
+        rf"^[A-Z][a-z]{{2}} (?P<time>\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? UTC) {_IDENT} (?P<key>[^\s:\[\]]+\[\d+\]): ?",
+        "utc",
+    ),
+    Peeler("journal unix", rf"^(?P<time>\d{{10}}\.\d{{3,6}}) {_IDENT} (?P<key>[^\s:\[\]]+\[\d+\]): ?", "utc", "unix"),
+    Peeler(
+        "journal short",
+        rf"^(?P<time>[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?) +(?:{_IDENT} +)?(?P<key>[^\s:\[\]]+:?\[\d+\]):? ?",
+        "no-year",
+        "month-name",
+    ),
+    Peeler(
+        "journal kernel",
+        rf"^(?P<time>[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?) +{_IDENT} (?P<key>kernel): ",
+        "no-year",
+        "month-name",
+    ),
+    Peeler("ts", r"^(?P<time>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?) ", "no-year", "month-name"),
+    Peeler("ident", r"^(?P<key>[A-Za-z][A-Za-z0-9_.@/+-]*\[\d+\]): "),
+    Peeler("router", r"^\[ *(?P<key>\d{2,5})\] "),
+    Peeler("mpirun", r"^\[(?P<key>\d+,\d+)\]<std(?:out|err)>: ?"),
+    Peeler("srun", r"^(?P<key>\d{1,4}): "),
+    Peeler("pdsh", r"^(?P<key>[a-z][a-z0-9.-]*\d(?:\.[a-z0-9.-]+)?): "),
+)
+_ANY = "|".join(re.sub(r"\(\?P<\w+>", "(?:", p.pattern) for p in PEELERS)
+_ANSI = r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[()][A-Z0-9]|\x1b[=>78]"
+_BARE_ANSI = r"\[(?:\d{1,3};)*\d{1,3}m"
+
+
+QUOTE = r"^(?:> ?)+"
+
+
+def is_quoted(head: str) -> bool:
+    """The whole text is quoted, as in a mail or an issue. Decided once per source: a single `> ` belongs to somebody's prompt."""
+    lines = [line for line in head[:65536].split("\n") if line.strip()]
+    return bool(lines) and sum(line.startswith(">") for line in lines) > 0.5 * len(lines)
+
+
+def strip_colours(lines: pl.Series, text: str) -> pl.Series:
+    """Lines without ANSI sequences, also without those that lost their escape character on the way into an issue."""
+    if "\x1b" in text:
+        lines = lines.str.replace_all(_ANSI, "")
+    if "[0m" in text:
+        lines = lines.str.replace_all(_BARE_ANSI, "")
+    return lines
+
+
+def unwrap_json(lines: pl.Series, text: str) -> tuple[pl.Series, pl.Series | None, pl.Series | None]:
+    """Docker's json-file records: the lines, their times, and which of them the runtime cut (no `\\n` at the end)."""
+    import polars as pl
+
+    if '{"log":"' not in text:
+        return lines, None, None
+    wrapped = lines.str.starts_with('{"log":"')
+    if not wrapped.any():
+        return lines, None, None
+    frame = pl.DataFrame({"line": lines, "wrapped": wrapped}).with_columns(
+        json=pl.when("wrapped").then(pl.col("line")).str.json_path_match("$.log"),
+        outer=pl.when("wrapped").then(pl.col("line")).str.extract(rf'"time":"({_RFC3339})"\}}?\s*$'),
+    )
+    ends = frame["json"].str.ends_with("\n")
+    body = frame.select(pl.when(pl.col("json").is_null()).then("line").otherwise(pl.col("json").str.strip_chars_end("\r\n")))
+    return body.to_series(), frame["outer"], (~ends).fill_null(False)
+
+
+def peel(frame: pl.DataFrame) -> pl.DataFrame:
+    """`text` without wrappers; adds `raw` (before the first prefix with a time), `outer_raw`, `outer_peeler` and `stream`.
+
+    `frame` has `text` and may already have `outer_raw` (from json-file records).
+    """
+    import polars as pl
+
+    if "outer_raw" not in frame.columns:
+        frame = frame.with_columns(outer_raw=pl.lit(None, pl.String))
+    frame = frame.with_columns(
+        raw=pl.lit(None, pl.String),
+        stream=pl.lit(""),
+        outer_peeler=pl.when(pl.col("outer_raw").is_not_null()).then(pl.lit(_BY_NAME["docker or kubectl time"], pl.Int8)),
+    )
+    for _ in range(ROUNDS):
+        gate = frame["text"].str.contains(_ANY)
+        if not gate.any():
+            break
+        frame = _peel_once(frame, gate)
+    return frame.with_columns(raw=pl.coalesce("raw", "text"))
+
+
+def _peel_once(frame: pl.DataFrame, gate: pl.Series) -> pl.DataFrame:
+    """One round: each peeler in order over the lines that wear any of them."""
+    import polars as pl
+
+    for number, peeler in enumerate(PEELERS):
+        hit = gate & frame["text"].str.contains(peeler.pattern)
+        if peeler.kind:
+            hit = hit & frame["outer_raw"].is_null()  # one outer time per line: a second one is the program's own
+        if not hit.any():
+            continue
+        text, changes = pl.col("text"), []
+        if peeler.kind:
+            changes.append(pl.when(hit).then(text.str.extract(peeler.pattern, 1)).otherwise("outer_raw").alias("outer_raw"))
+            changes.append(pl.when(hit).then(pl.lit(number, pl.Int8)).otherwise("outer_peeler").alias("outer_peeler"))
+            changes.append(pl.when(hit).then(text).otherwise("raw").alias("raw"))
+        if peeler.has("key"):
+            key = text.str.extract(peeler.pattern, 2 if peeler.kind else 1)
+            changes.append(pl.when(hit).then(pl.concat_str("stream", key, separator="/")).otherwise("stream").alias("stream"))
+        frame = frame.with_columns(*changes, pl.when(hit).then(text.str.replace(peeler.pattern, "")).otherwise(text).alias("text"))
+    return frame
+
+
+_BY_NAME = {p.name: i for i, p in enumerate(PEELERS)}
+
+
+def outer_times(frame: pl.DataFrame) -> pl.DataFrame:
+    """`outer_t` in seconds, `outer_kind` (a clock kind) and `outer_res` from `outer_raw`; rows without stay NULL."""
+    import polars as pl
+
+    empty = {"outer_t": pl.Float64, "outer_kind": pl.String, "outer_res": pl.Float64}
+    if not frame["outer_raw"].is_not_null().any():
+        return frame.with_columns(*(pl.lit(None, kind).alias(name) for name, kind in empty.items()))
+    t, kind = pl.lit(None, pl.Float64), pl.lit(None, pl.String)
+    for parse in {p.parse for p in PEELERS if p.kind}:
+        seconds, _ = read_time(frame["outer_raw"], parse)
+        these = [i for i, p in enumerate(PEELERS) if p.kind and p.parse == parse]
+        t = pl.when(pl.col("outer_peeler").is_in(these)).then(seconds).otherwise(t)
+    for number, peeler in enumerate(PEELERS):
+        if peeler.kind:
+            kind = pl.when(pl.col("outer_peeler") == number).then(pl.lit(peeler.kind)).otherwise(kind)
+    digits = pl.col("outer_raw").str.extract(r":\d\d[.,](\d+)|^\d{10}\.(\d+)").str.len_bytes().clip(0, 6).fill_null(0).cast(pl.Int32)
+    return frame.with_columns(outer_t=t, outer_kind=kind, outer_res=pl.lit(10.0).pow(-digits))
+
+
+def read_time(text: pl.Series, parse: str) -> tuple[pl.Series, pl.Series]:
+    """Printed times as seconds (NULL where they do not parse), and whether each carried its own zone.
+
+    `parse`: see `line_format.Stamp`. Without a zone the wall clock is read as UTC; without a year in 1972.
+    """
+    import polars as pl
+
+    frame = pl.DataFrame({"text": text.cast(pl.String)})
+    none = pl.lit(False)
+    if parse == "m.s.ms.us":
+        g = pl.col("text").str.extract_groups(r"^(\d{1,9})\.(\d\d)\.(\d{3})\.(\d{3})$")
+        parts = [g.struct.field(str(i + 1)).cast(pl.Float64, strict=False) for i in range(4)]
+        seconds, zone = parts[0] * 60 + parts[1] + (parts[2] * 1000 + parts[3]) / 1e6, none
+    elif parse == "unix":
+        seconds, zone = pl.col("text").str.extract(r"^(\d{9,10}(?:\.\d+)?)$").cast(pl.Float64, strict=False), pl.lit(True)
+    elif parse == "clock":
+        g = pl.col("text").str.extract_groups(r"^(\d\d):(\d\d):(\d\d(?:[.,]\d+)?)$")
+        h, m, s = (g.struct.field(str(i + 1)).str.replace(",", ".", literal=True).cast(pl.Float64, strict=False) for i in range(3))
+        seconds, zone = h * 3600 + m * 60 + s, none
+    else:
+        seconds, zone = _calendar(parse)
+    out = frame.select(s=seconds, z=pl.lit(False) if zone is none else zone)
+    return out["s"], out["z"]
+
+
+_CALENDAR = {
+    "iso": (r"^(\d{4}-\d\d-\d\d)[T _](\d\d:\d\d:\d\d)(?:[.,](\d+))?\s?(Z|UTC|[+-]\d\d:?\d\d)?$", "%Y-%m-%d", ""),
+    "slash": (r"^(\d{4}/\d\d/\d\d)(?: |\s+-\s+)(\d\d:\d\d:\d\d)(?:[.,](\d+))?()$", "%Y/%m/%d", ""),
+    "month-day": (r"^(\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d+))?()$", "%Y-%m-%d", "1972-"),
+    "month-name": (r"^([A-Z][a-z]{2} [ \d]\d) (\d\d:\d\d:\d\d)(?:[.,](\d+))?()$", "%Y %b %d", "1972 "),
+}
+
+
+def _calendar(parse: str) -> tuple[pl.Expr, pl.Expr]:
+    """Date and time of day with an optional fraction and zone."""
+    import polars as pl
+
+    pattern, layout, year = _CALENDAR[parse]
+    g = pl.col("text").str.extract_groups(pattern)
+    date, clock, fraction, zone = (g.struct.field(str(i + 1)) for i in range(4))
+    day = pl.concat_str(pl.lit(year), date.str.replace("  ", " 0", literal=True), pl.lit(" "), clock)
+    whole = day.str.to_datetime(f"{layout} %H:%M:%S", strict=False, exact=True).dt.epoch("s")
+    part = pl.concat_str(pl.lit("0."), fraction.fill_null("0")).cast(pl.Float64, strict=False)
+    east = zone.str.extract_groups(r"^([+-])(\d\d):?(\d\d)$")
+    sign = pl.when(east.struct.field("1") == "-").then(-1).otherwise(1)
+    shift = (east.struct.field("2").cast(pl.Int64, strict=False) * 3600 + east.struct.field("3").cast(pl.Int64, strict=False) * 60) * sign
+    return whole - shift.fill_null(0) + part, (zone.str.len_bytes() > 0).fill_null(False)

@@ -1,0 +1,116 @@
+"""Rows into DuckDB: schema `raw` as parsed, schema `main` on the common axis. Only declared columns get in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import polars as pl
+
+from .privacy import Hider
+from .tables import TABLES, Column, ddl, table
+
+if TYPE_CHECKING:
+    from .parser import Emit
+
+KEPT_NAMES = ("gpus.name",)  # product names are public; other columns of class name are replaced
+
+
+class _Arrow:
+    """Hands a frame to DuckDB through the Arrow C stream alone, so that no pyarrow is needed."""
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        self._frame = frame
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._frame.__arrow_c_stream__(requested_schema)
+
+
+class Store:
+    """One analysis in one DuckDB database: `emit(source_id)` takes rows, `query` gives polars frames."""
+
+    def __init__(self, path: Path | None = None, hider: Hider | None = None) -> None:
+        self.con = duckdb.connect(str(path) if path else ":memory:", config={"threads": 2, "autoinstall_known_extensions": False})
+        self.hider = hider or Hider()
+        self.rows: dict[tuple[int, str], int] = {}
+        self.con.execute("SET TimeZone = 'UTC'")
+        self.con.execute("CREATE SCHEMA raw")
+        for declared in TABLES:
+            self.con.execute(ddl("raw", declared))
+
+    def close(self) -> None:
+        self.con.close()
+
+    def emit(self, source_id: int, on_rows: Callable[[str, int], None] | None = None) -> Emit:
+        """The `emit` of one source: adds source_id, validates against the declaration, counts."""
+
+        def emit(target: str, frame: pl.DataFrame) -> None:
+            if frame.height:
+                self.insert(target, frame, source_id)
+                self.rows[source_id, target] = self.rows.get((source_id, target), 0) + frame.height
+                if on_rows:
+                    on_rows(target, frame.height)
+
+        return emit
+
+    def insert(self, target: str, frame: pl.DataFrame, source_id: int | None = None) -> None:
+        """Append rows. Unknown columns are an error that names them; missing ones are NULL; NaN and infinity become NULL."""
+        declared = table(target)
+        unknown = set(frame.columns) - set(declared.names)
+        if unknown:
+            raise ValueError(f"table {target} has no column {', '.join(sorted(unknown))}; it has {', '.join(declared.names)}")
+        if source_id is not None:
+            frame = frame.with_columns(source_id=pl.lit(source_id, dtype=pl.Int32))
+        private = [c for c in declared.columns if c.privacy != "public" and c.name in frame.columns]
+        frame = frame.with_columns(*(self._hide(target, c, frame[c.name]) for c in private)) if private else frame
+        columns = {c.name: c for c in declared.columns}
+        picked = ", ".join(_finite(columns[name]) for name in frame.columns)
+        self.con.register("incoming", _Arrow(frame))
+        try:
+            self.con.execute(f"INSERT INTO raw.{target} ({', '.join(frame.columns)}) SELECT {picked} FROM incoming")
+        finally:
+            self.con.unregister("incoming")
+
+    def append(self, target: str, frame: pl.DataFrame) -> None:
+        """Append to a table of the engine's own (not a declared one), columns in order."""
+        self.con.register("incoming", _Arrow(frame))
+        try:
+            self.con.execute(f"INSERT INTO {target} SELECT * FROM incoming")
+        finally:
+            self.con.unregister("incoming")
+
+    def _hide(self, target: str, column: Column, values: pl.Series) -> pl.Series:
+        distinct = [v for v in values.unique(maintain_order=True).to_list() if v is not None]
+        shown = {v: self._shown(target, column, str(v)) for v in distinct}
+        return values.replace_strict(shown, default=None, return_dtype=pl.String).alias(column.name) if shown else values
+
+    def _shown(self, target: str, column: Column, value: str) -> str:
+        if column.privacy == "path":
+            return self.hider.label("path", value)
+        if (target, column.name) in (("bench_steps", "series"), ("given", "value")):
+            return self.hider.label("name", value)
+        if (target, column.name) == ("models", "name"):
+            from .catalog import known_model
+
+            return known_model(value) or self.hider.pseudonym("name", value, "model")
+        return self.hider.pseudonym(column.privacy, value, column.name.replace("_", "-"))
+
+    def query(self, sql: str, params: list[Any] | None = None) -> pl.DataFrame:
+        """Rows as a polars frame."""
+        return pl.DataFrame(self.con.execute(sql, params) if params else self.con.sql(sql))
+
+    def rows_of(self, sql: str) -> list[dict[str, Any]]:
+        """Rows as dicts."""
+        cursor = self.con.execute(sql)
+        names = [d[0] for d in cursor.description or ()]
+        return [dict(zip(names, row)) for row in cursor.fetchall()]
+
+
+def _finite(column: Column) -> str:
+    """Infinity and NaN are not measurements: they become NULL on the way in."""
+    name = column.name
+    if column.type == "DOUBLE":
+        return f"CASE WHEN isfinite(TRY_CAST({name} AS DOUBLE)) THEN CAST({name} AS DOUBLE) END AS {name}"
+    return f"TRY_CAST({name} AS {column.type}) AS {name}"

@@ -1,0 +1,44 @@
+-- One value per scope and key. A logged value beats a given one, a given one beats the default of a build. Several servers or runs
+-- that disagree give an interval. A log that shows requests of which none fits the sweep is of another run: estimated.
+WITH servers AS (
+    SELECT DISTINCT source_id, coalesce(run, 0) AS run FROM main.server_config
+), linked AS (
+    SELECT DISTINCT scope_id, source_id, coalesce(run, 0) AS run FROM main.requests_in_scope WHERE how <> 'no step'
+    UNION
+    SELECT DISTINCT scope_id, source_id, coalesce(run, 0) FROM main.server_in_scope WHERE scope_id > 0
+), strangers AS (
+    SELECT source_id, coalesce(run, 0) AS run FROM main.requests_in_scope
+    GROUP BY ALL HAVING count(*) FILTER (how <> 'no step') = 0 AND (SELECT count(*) FROM main.bench_series) > 0
+), reach AS (
+    SELECT scope_id, source_id, run, FALSE AS strange FROM linked
+    UNION
+    SELECT sc.scope_id, s.source_id, s.run, (s.source_id, s.run) IN (SELECT (source_id, run) FROM strangers) AND sc.scope_id > 0
+    FROM main.scopes sc CROSS JOIN servers s
+    WHERE sc.scope_id NOT IN (SELECT scope_id FROM linked)
+), logged AS (
+    SELECT
+        r.scope_id, c.key,
+        CASE WHEN count(DISTINCT c.value) = 1 THEN any_value(c.value) END AS value,
+        min(c.num) AS num_lo, max(coalesce(c.num_hi, c.num)) AS num_hi,
+        CASE WHEN bool_or(r.strange) OR bool_or(c.origin = 'estimated') THEN 'estimated'
+             WHEN bool_or(c.origin = 'default') THEN 'default' ELSE 'logged' END AS origin,
+        count(DISTINCT c.value) AS variants,
+        NULL::VARCHAR[] AS given,
+        min_by({'source_id': c.source_id, 'line': c.line}, c.line, 2) AS ev
+    FROM reach r JOIN main.server_config c ON c.source_id = r.source_id AND coalesce(c.run, 0) = r.run
+    WHERE c.key NOT IN ('device_model_mib')
+    GROUP BY r.scope_id, c.key
+), stated AS (
+    SELECT
+        sc.scope_id, g.key, g.value, g.num AS num_lo, g.num AS num_hi, 'given' AS origin, 1 AS variants,
+        [g.key || '=' || coalesce(printf('%g', g.num), g.value)] AS given,
+        [{'source_id': g.source_id, 'line': g.line}] AS ev
+    FROM main.scopes sc CROSS JOIN main.given g
+), ranked AS (
+    SELECT *, row_number() OVER (
+        PARTITION BY scope_id, key
+        ORDER BY CASE origin WHEN 'logged' THEN 1 WHEN 'given' THEN 2 WHEN 'default' THEN 3 ELSE 4 END
+    ) AS rank
+    FROM (FROM logged UNION ALL FROM stated)
+)
+SELECT scope_id, key, value, num_lo, num_hi, origin, variants, given, ev FROM ranked WHERE rank = 1

@@ -1,0 +1,65 @@
+-- The grade of every input in every scope: computed here and nowhere else. An input without a row is absent.
+--   1 too few independent windows, 2 not placed in load, 3 placed in load or the totals of the run, 4 known bytes or counters
+WITH polls AS (
+    SELECT
+        scope_id, bool_and(placed <> 'unplaced') AS placed,
+        count(DISTINCT (source_id, cycle)) FILTER (util_gpu IS NOT NULL) AS util_n,
+        count(DISTINCT (source_id, cycle)) FILTER (power_w IS NOT NULL) AS power_n,
+        count(DISTINCT (source_id, cycle)) FILTER (pcie_rx IS NOT NULL OR pcie_tx IS NOT NULL) AS link_n,
+        max(t) - min(t) AS span_s, median(window_s) AS window_s
+    FROM main.samples_in_load GROUP BY scope_id
+), windows AS (
+    -- n_eff = min(polls, time in load / driver window); the window is at most 1 s and taken as 1 s where unknown; without times a
+    -- dmon round is at least 1 s long
+    SELECT
+        scope_id, placed,
+        least(util_n, coalesce((span_s + 1) / greatest(coalesce(window_s, 1), 0.001), util_n)) AS util_eff,
+        least(power_n, coalesce(span_s + 1, power_n)) AS power_eff, link_n
+    FROM polls
+), gpu_inputs AS (
+    SELECT scope_id, 'util' AS input, util_eff AS n_eff, placed, 10 AS needed FROM windows WHERE util_eff > 0
+    UNION ALL SELECT scope_id, 'power', power_eff, placed, 10 FROM windows WHERE power_eff > 0
+    UNION ALL SELECT scope_id, 'link', link_n, placed, 30 FROM windows WHERE link_n > 0
+), gpu_grades AS (
+    SELECT
+        scope_id, input, n_eff, CASE WHEN n_eff < needed THEN 1 WHEN NOT placed THEN 2 ELSE 3 END AS grade,
+        CASE
+            WHEN n_eff < needed THEN printf('only %d independent %s samples, %d are needed', n_eff::INTEGER, input, needed)
+            WHEN NOT placed THEN printf('nothing shows that the %s samples were taken while requests ran', input)
+            ELSE printf('%d independent %s samples in the load', n_eff::INTEGER, input)
+        END AS reason,
+        CASE WHEN n_eff < needed OR NOT placed
+            THEN 'nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt, started before and stopped after the load; or state when it was taken: [during] in gpuverdict.toml'
+        END AS collect
+    FROM gpu_inputs
+), server AS (
+    SELECT scope_id, count(*) AS n FROM (
+        SELECT scope_id FROM main.requests_in_scope UNION ALL SELECT scope_id FROM main.server_in_scope
+    ) GROUP BY scope_id
+), bench AS (
+    SELECT scope_id, sum(repeats) AS n FROM main.steps WHERE x IS NOT NULL OR r IS NOT NULL OR wall_s IS NOT NULL GROUP BY scope_id
+), config AS (
+    SELECT scope_id, count(*) AS n, max(CASE WHEN origin IN ('logged', 'given', 'default') THEN 3 ELSE 2 END) AS grade
+    FROM main.config_in_scope WHERE key IN ('split', 'slots', 'server', 'build', 'n_ctx_slot', 'tensor_parallel', 'pipeline_parallel') GROUP BY scope_id
+), roof AS (
+    SELECT
+        scope_id,
+        CASE WHEN pass_bytes_lo > 0 AND pass_bytes_hi > 0 AND bw_lo > 0 AND bw_hi > 0 THEN 4 ELSE 2 END AS grade
+    FROM main.roofs WHERE pass_bytes_lo > 0 OR pass_bytes_hi > 0 OR bw_lo > 0
+)
+SELECT scope_id, input, grade, n_eff, reason, collect FROM gpu_grades
+UNION ALL
+SELECT scope_id, 'server', 3, n, n || ' requests or statistics lines of the server', NULL FROM server
+UNION ALL
+SELECT scope_id, 'bench', 3, n, 'the totals of ' || n || ' run(s)', NULL FROM bench
+UNION ALL
+SELECT scope_id, 'config', grade, n,
+    CASE WHEN grade = 3 THEN 'logged, given or the default of the logged build' ELSE 'the log with these settings does not fit this run' END,
+    CASE WHEN grade < 3 THEN 'the log of the very server that was measured, from its start' END
+FROM config
+UNION ALL
+SELECT scope_id, 'roof', grade, NULL,
+    CASE WHEN grade = 4 THEN 'bytes and bandwidth are known at both ends' ELSE 'bytes or bandwidth are only half known' END,
+    CASE WHEN grade < 4 THEN 'gpuverdict.toml: [model] params_total_b, params_active_b, bits_per_weight; [gpu] name or mem_bw_gb_s' END
+FROM roof
+ORDER BY scope_id, input

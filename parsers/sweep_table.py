@@ -1,0 +1,1014 @@
+"""Hand-made concurrency sweeps: the tables people type, paste or export after they ran a load script.
+
+What it reads, alone or inside a report or a log, several in one file:
+
+- Markdown pipe tables (quoted, indented, fenced, without outer pipes), psql and box-drawing tables
+- CSV and TSV (`,` `;` tab, quoted), columns aligned with blanks
+- blocks (`=== 4 concurrent streams ===` followed by `key=value`), lines of `c=4 aggregate=49.1 wall=15.6s`, keys that end in
+  the concurrency (`aggregate_tps_n4: 269.03`)
+- tables that lie on their side: concurrency in the header cells (`4-conc agg`, `c=8`) or in a first row
+
+A table counts where one column is the offered concurrency in positive whole numbers (or an offered request rate) and at least one
+other column is a token rate, a latency or a duration. Columns are found by meaning (engine/columns.py), in any order.
+
+What the columns mean:
+
+- `aggregate_tok_s`, `per_stream_tok_s`: by the words of the header; a bare `tok/s` is decided by its shape over the steps or by the
+  other rate column (a quality row says so) and stays NULL where that does not decide. `aggregate_counts` is `output` or `total`
+  only where the header says so. `per_stream_counts` is `derived` where the column equals aggregate / concurrency in every row
+  above one stream (two at least), `latency` where it equals output length / latency, `decode` where the header says decode, TG,
+  TPOT, ITL or eval; else NULL. "Total" beside a per-stream column means all streams, not prompt plus output.
+- latencies: a header without mean, median or p99 is read as the mean (a quality row says so); other percentiles have no column.
+- `wall_s`: a wall, duration or elapsed column only, never computed.
+- units come from the header or the cell. Without one a latency stays NULL, unless the numbers leave no choice: a first token under
+  0.5 cannot be milliseconds; a wall or latency in which less than one token would have been made cannot be; a time per token is
+  the inverse of the per-stream rate beside it.
+- `series`: the name of a configuration (heading, caption, config column, prefix of a column group), NULL where there is only one.
+- `step` counts the rows of a series from 1. `line` is the row's line, for a table on its side the header's, for a block its first.
+
+Known traps: `1.00×` is a ratio; `8/8` completed; ranges, bounds, `OOM`, `—` are NULL; one comma or point before three digits may group
+thousands or be decimal (decided per column, else NULL and a near miss); tok/s per GPU is not the aggregate; columns of settings and
+prefill rates are not measurements. The last cell of a file that ends without a line end may be cut: NULL, unless a pipe closes it.
+Tables of tools with a parser of their own (llama-bench, batched-bench, the benchmark consoles) and per-request tables are left alone.
+A table that starts after the first 256 KiB of a file whose head holds none is not found: a source is claimed by its head.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from ..engine.columns import (
+    LATENCIES,
+    TOK_S,
+    TOKEN_RATES,
+    Meaning,
+    Token,
+    decimal_sign,
+    embedded,
+    meaning,
+    plain,
+    scope_by_shape,
+    to_number,
+    token,
+)
+from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["PARSER"]
+
+MAX_STEPS = 20_000  # a sweep has tens of rows; more is a log in the shape of a table
+MAX_TABLE_LINES = 5_000
+TAIL_LINES = 40  # a table may begin in the last lines of a block and go on in the next
+FIXED = ("requests", "completed", "failed", "input_tokens", "output_tokens", "input_len", "output_len", "mean_concurrency", "accept_len")
+TARGETS = {
+    **{(role, stat): f"{role}_{stat or 'mean'}_ms" for role in LATENCIES for stat in ("", "mean")},
+    **{("ttft", s): f"ttft_{s}_ms" for s in ("p50", "p99")},
+    **{("itl", s): f"itl_{s}_ms" for s in ("p50", "p99")},
+    ("tpot", "p50"): "tpot_p50_ms",
+    ("e2e", "p99"): "e2e_p99_ms",
+    **{("wall", s): "wall_s" for s in ("", "mean")},
+    **{("req_s", s): "req_s" for s in ("", "mean")},
+    **{("aggregate", s): "aggregate_tok_s" for s in ("", "mean", "p50")},
+    **{("per_stream", s): "per_stream_tok_s" for s in ("", "mean", "p50")},
+}
+TO_MS = {"s": 1000.0, "ms": 1.0, "us": 0.001, "min": 60000.0}
+TO_S = {"s": 1.0, "ms": 0.001, "us": 1e-6, "min": 60.0}
+
+
+# --- where a table may begin -------------------------------------------------------------------------------------------------------
+
+_S = r"|,;\t│┃║"
+_LOADS = (
+    r"conc\w*|con|simultan\w*|parall\w*|streams?|slots?|users?|clients?|vus?|nutzer|benutzer|utilisateurs|usuarios|sessions|connections|"
+    r"batch\w*|bs|c|n|b|np|npl|threads|workers|rps|qps|rate|in.?flight|outstanding|gleichzeit\w*|anfrag\w*|requêtes|offered|input load"
+)
+_MANY = r"conc|concurrent|streams?|users?|clients?|parallel|slots?"
+_HEADER = rf"(?i)(?:^|[{_S}]|\s\s)[^{_S}=:0-9]{{0,30}}(?:\b|_)(?:{_LOADS})\b[^{_S}=:0-9]{{0,60}}(?:$|[{_S}]|\s\s)"
+_SIDE_CELL = (
+    rf"(?:^|[{_S}]|\s\s)[^{_S}]{{0,40}}?(?:\b\d+[\s-]?x?[\s-]?(?:{_MANY})\b|\b(?:c|n|b|bs|{_MANY}|concurrency|batch)\s?[=@]?\s?\d+\b|@\s?\d+\b)"
+    rf"[^{_S}]{{0,30}}"
+)
+_SIDEWAYS = rf"(?i){_SIDE_CELL}(?:[{_S}]|\s\s).*{_SIDE_CELL}(?:$|[{_S}]|\s\s)"
+_DATA = (
+    rf"(?:^|[{_S}]|\s)[\s*_~≈`\"'>×x]*\d[\d.,]*k?\s*(?:[{_S}*_`\"'\s]|$)|^[\s>]*[|+:=─━┼├┡╞┠╟╠┣-][\s|+:=─━┼┤├┡╞╇┿╪╡┩┠╟╢╠╬╣┣╋┫╂┨-]{{2,}}$"
+)
+_KEYS = r"concurrency|concurrent[ _](?:users|requests|streams|clients)|n_parallel|num_concurrent|streams|users|clients|parallel|conc|batch_size|bs|c|n"
+_KEYED = rf"(?i)(?:^|[\s,;(\[|])(?:{_KEYS})\s?[=:]\s?(\d{{1,6}})\b"
+_KEYED_VALUE = r"(?i)(?:agg\w*|tps|tok\w*(?:/s)?|t/s|through\w*|tput|wall\w*|ttft\w*|tpot\w*|latency\w*|per.?stream\w*|elapsed|duration)(?:\s\(?[\w/]{1,6}\)?)?\s?[=:]\s?[~≈]?\d"
+_BANNER = r"(?i)^\W*(?:[a-z]+\W+){0,3}?(\d{1,6})\s+(?:concurrent|parallel|simultaneous)\s+(?:streams?|requests?|users?|clients?|sessions?|connections?)\b"
+_ALONE = (
+    r"(?i)^[\s#=>*\[(-]*(?:(?:max )?concurrency(?: level)?|concurrent (?:users|requests|streams|clients)|n_parallel|streams|users|clients|"
+    r"parallel(?: requests)?|conc|c|n)\s*[:=]\s*(\d{1,6})[\s=*\])#-]*$"
+)
+_SUFFIXED = r"(?i)^\s*[\w.-]*(?:tps|tok_?s|throughput|tput|agg\w*|per_stream\w*|ttft\w*|latency\w*|wall\w*)[\w.-]*[_-](?:n|c|conc|x)(\d{1,6})\s*[:=]"
+_HEADING = r"^\s*(?:>\s*)*(?:#{1,6}\s+(.{1,120})|\*\*([^*|]{1,120})\*\*:?|(?:table|figure|tabelle|tableau)\s*\d*\s*[:.]\s*(.{1,120}))$"
+
+
+def _starts(lines: pl.Series) -> list[tuple[int, str]]:
+    """Indices where a table, an inline row, a block or a suffixed key may begin: vectorised, a few per cent of a log at most."""
+    import polars as pl
+
+    frame = pl.DataFrame({"line": lines})
+    text, small = pl.col("line"), pl.col("line").str.len_bytes() <= 2000
+    data = text.str.contains(_DATA)
+    soon = data.shift(-1).fill_null(False) | data.shift(-2).fill_null(False) | data.shift(-3).fill_null(False)
+    json = text.str.contains(r"^\s*[{\[]?\s*[{\"]\w+\"?\s*:")
+    kinds = {
+        "table": small & soon & (text.str.contains(_HEADER) | text.str.contains(_SIDEWAYS)),
+        "inline": small & ~json & text.str.contains(_KEYED) & text.str.contains(_KEYED_VALUE),
+        "block": small & ~json & (text.str.contains(_BANNER) | text.str.contains(_ALONE)),
+        "suffix": small & ~json & text.str.contains(_SUFFIXED),
+    }
+    marks = frame.select(**kinds).with_row_index("i").filter(pl.any_horizontal(*kinds))
+    rows = marks.to_dict(as_series=False)
+    return [(i, kind) for n, i in enumerate(rows["i"]) for kind in kinds if rows[kind][n]]
+
+
+# --- lines -> grids ----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Grid:
+    """A table as cells. `status` tells how each of its lines ended; `stop` is the index after its last line; `runs_on` that the text
+    ended before the table did. Lines are indices into the text until `read` adds the number of the first."""
+
+    header: list[str]
+    at: int
+    rows: list[tuple[int, list[str]]] = field(default_factory=list)
+    status: dict[int, str] = field(default_factory=dict)
+    rejects: list[tuple[int, str]] = field(default_factory=list)
+    stop: int = 0
+    runs_on: bool = False
+    caption: str = ""
+    tool: bool = False
+
+
+_QUOTE = re.compile(r"^\s*(?:>\s?)*\s*")
+_RULE = re.compile(r"[\s|+:=─━┼┤├┡╞╇┿╪╡┩┠╟╢╠╬╣┣╋┫╂┨┴┻╧┘└┗┛╚╝╩═╤┬┳┌┐┏┓╔╗╦─╭╮╰╯-]*")
+_BARS = str.maketrans("│┃║¦", "||||")
+
+
+def _pipe_cells(line: str) -> list[str] | None:
+    text = _QUOTE.sub("", line).translate(_BARS).rstrip()
+    if "|" not in text:
+        return None
+    cells = [c.strip() for c in re.split(r"(?<!\\)\|", text)]
+    return cells[1 if text.startswith("|") else 0 : -1 if text.endswith("|") and len(cells) > 1 else None]
+
+
+def _csv_cells(line: str, sign: str) -> list[str] | None:
+    if sign not in line:
+        return None
+    try:
+        return [c.strip() for c in next(csv.reader([_QUOTE.sub("", line)], delimiter=sign, skipinitialspace=True))]
+    except (csv.Error, StopIteration):
+        return None
+
+
+def _blank_cells(line: str, pattern: str) -> list[str] | None:
+    text = _QUOTE.sub("", line).strip()
+    return re.split(pattern, text) if text else None
+
+
+@lru_cache(maxsize=64)
+def _splitter(layout: str) -> Any:
+    if layout == "pipe":
+        return _pipe_cells
+    if layout in (",", ";", "\t"):
+        return lambda line: _csv_cells(line, layout)
+    return lambda line: _blank_cells(line, layout)
+
+
+def _is_load(header: Sequence[str]) -> bool:
+    roles = [meaning(h) for h in header]
+    if any(m.role in ("concurrency", "rate", "rps") for m in roles):
+        return True
+    return sum(embedded(h)[0] is not None for h in header) >= 2
+
+
+def _layouts(header: str) -> Iterator[str]:
+    """Layouts a header line may have, the most telling first."""
+    if "|" in header.translate(_BARS):
+        yield "pipe"
+        return
+    yield from sorted((s for s in "\t;," if s in header), key=lambda s: -header.count(s))
+    yield r"\s{2,}|\t"
+    yield r"\s+"
+
+
+def _table_at(lines: Sequence[str], at: int) -> Grid | None:
+    """The table whose header is line `at`, in the first layout that gives rows."""
+    for layout in _layouts(lines[at]):
+        split = _splitter(layout)
+        header = split(lines[at])
+        if not header or len(header) < 2 or len(header) > 80 or not _is_load(header):
+            continue
+        while len(header) > 2 and not header[-1]:
+            header.pop()
+        grid = _rows(lines, at, header, split, layout)
+        if grid.rows:
+            return grid
+    return None
+
+
+def _rows(lines: Sequence[str], at: int, header: list[str], split: Any, layout: str) -> Grid:
+    """The rows under a header. A row whose cells do not fit the header is a near miss: a shifted value would be a wrong one."""
+    grid = Grid(header, at, status={at: "matched"}, stop=at + 1)
+    strays, blanks = 0, layout in (r"\s{2,}|\t", r"\s+")
+    for i in range(at + 1, min(len(lines), at + MAX_TABLE_LINES)):
+        line = lines[i]
+        if _RULE.fullmatch(line) or not _QUOTE.sub("", line):
+            strays += not line.strip() and bool(grid.rows)
+            if line.strip():
+                grid.status[i] = "noise"
+            if strays > (0 if blanks else 2):
+                break
+            continue
+        cells = split(line)
+        while cells and len(cells) > len(header) and not cells[-1]:
+            cells.pop()
+        if blanks and cells and len(cells) != len(header) and layout != r"\s+":
+            cells = _blank_cells(line, r"\s+") if len(re.split(r"\s+", line.strip())) == len(header) else cells
+        if cells and len(cells) == len(header):
+            if [c.lower() for c in cells] == [h.lower() for h in header]:
+                grid.status[i] = "noise"
+            elif grid.rows and _is_load(cells) and not any(token(c).digits for c in cells):
+                break
+            else:
+                grid.rows.append((i, cells))
+            grid.stop, strays = i + 1, 0
+            continue
+        first = cells and len(cells) > 1 and any(token(c).digits and not token(c).why for c in cells)
+        if first and (layout == "pipe" or token(cells[0]).digits):
+            grid.status[i] = "near_miss"
+            grid.rejects.append((i, f"{len(cells)} cells under {len(header)} headers"))
+            grid.stop, strays = i + 1, strays + 1
+            continue
+        strays += 1
+        if blanks or strays > 2 or not grid.rows:
+            break
+    else:
+        grid.runs_on = True
+    grid.status = {i: s for i, s in grid.status.items() if i < grid.stop}
+    return grid
+
+
+_VALUE = r"[~≈]?\d[\d.,]*\s?(?:tok(?:en)?s?/s(?:ec\w*)?|t/s|tps|req/s|ms|min|s(?:ec\w*)?|x|×|%)?(?:\s?(?:±|\+/-)\s?[\d.,]+)?"
+_PAIR = re.compile(
+    rf"(?:^|[\s,;|(\[])(?P<k>[A-Za-z](?:[\w./ -]{{0,40}}?\w)?(?:\s?\([\w/ .]{{1,12}}\))?)\s?[=:]\s*(?P<v>{_VALUE})(?=$|[\s,;|)\]])"
+)
+_TOLD = re.compile(
+    r"(?P<v>\d+) (?P<k>ok|succeeded|successful|completed|failed|errors)\b|(?P<k2>wall(?:[- ]?clock)?(?: time)?)\s+(?P<v2>\d[\d.]*\s?(?:ms|min|s(?:ec\w*)?))\b"
+)
+_STOP = re.compile(r"^\s*(?:#{1,6}(?:\s|#)|={3,}|\$ |```)")
+_CONSOLE = re.compile(
+    r"(?i)benchmark duration|serving benchmark|successful requests:|time taken for tests|max(?:imum)? request concurrency"
+)
+
+
+def _pairs(line: str) -> dict[str, str]:
+    out = {re.sub(r"\s+", " ", m["k"]).strip(): m["v"].strip() for m in _PAIR.finditer(line)}
+    for m in _TOLD.finditer(line):
+        out.setdefault(m["k"] or m["k2"], m["v"] or m["v2"])
+    return out
+
+
+def _grid_of(records: list[tuple[int, dict[str, str]]], load: str) -> Grid:
+    """Records of key and value as a table: one column per key."""
+    keys = list(dict.fromkeys(k for _, record in records for k in record if k != load))
+    rows = [(i, [record.get(k, "") for k in (load, *keys)]) for i, record in records]
+    return Grid([load, *keys], records[0][0], rows=rows)
+
+
+def _inline_at(lines: Sequence[str], at: int) -> Grid | None:
+    """Consecutive lines of `c=4 aggregate=49.1 wall=15.6s`."""
+    records: list[tuple[int, dict[str, str]]] = []
+    load, i = "", at
+    while i < len(lines) and i <= (records[-1][0] if records else at) + 3:
+        found = re.search(_KEYED, lines[i])
+        pairs = _pairs(lines[i]) if found and len(lines[i]) <= 2000 and not _CONSOLE.search(lines[i]) else {}
+        key = next((k for k in pairs if meaning(k).role == "concurrency"), "")
+        if key and (not load or key == load):
+            load = key
+            records.append((i, pairs))
+        i += 1
+    if not records or len(records[0][1]) < 2:
+        return None
+    grid = _grid_of(records, load)
+    grid.status = {i: "matched" for i, _ in records}
+    grid.stop, grid.runs_on = records[-1][0] + 1, i >= len(lines)
+    return grid
+
+
+def _blocks_at(lines: Sequence[str], at: int) -> Grid | None:
+    """Blocks that open with their concurrency and go on in pairs, up to the next such line."""
+    records: list[tuple[int, dict[str, str]]] = []
+    status: dict[int, str] = {}
+    i, idle, load = at, 0, "concurrency"
+    while i < len(lines) and idle <= 20:
+        found = re.search(_BANNER, lines[i]) or re.search(_ALONE, lines[i])
+        if found and len(lines[i]) <= 200:
+            records.append((i, {"concurrency": found.group(1)}))
+            bare = re.match(r"(?i)^\W*([cn])\s*[:=]", lines[i])
+            load = bare.group(1) if bare else load
+            status[i], idle = "matched", 0
+        elif records and (_CONSOLE.search(lines[i]) or (_STOP.match(lines[i]) and i > records[-1][0])):
+            if _CONSOLE.search(lines[i]):
+                return None
+            idle = 21
+        elif records:
+            pairs = _pairs(lines[i]) if len(lines[i]) <= 400 else {}
+            new = {k: v for k, v in pairs.items() if k not in records[-1][1]} if len(pairs) else {}
+            idle = 0 if new else idle + 1
+            status.update({i: "matched"} if new else {})
+            records[-1][1].update(new)
+        i += 1
+    grid = _grid_of([(i, {load: r.pop("concurrency"), **r}) for i, r in records], load) if records else None
+    if grid:
+        grid.status, grid.stop, grid.runs_on = status, max(status) + 1, i >= len(lines)
+    return grid
+
+
+def _suffixed_at(lines: Sequence[str], at: int) -> Grid | None:
+    """`aggregate_tps_n4: 269.03`: one record per concurrency, its line that of its first key."""
+    found: dict[str, tuple[int, dict[str, str]]] = {}
+    status: dict[int, str] = {}
+    i, idle = at, 0
+    while i < len(lines) and idle <= 3:
+        hit = re.search(_SUFFIXED, lines[i])
+        value = re.match(rf"\s*({_VALUE})\s*(?:$|[,;#])", lines[i][hit.end() :]) if hit else None
+        idle = 0 if hit else idle + 1
+        if hit and value:
+            key = re.sub(r"(?i)[_-](?:n|c|conc|x)\d+$", "", lines[i][: hit.end()].strip(" :=\t"))
+            found.setdefault(hit.group(1), (i, {"concurrency": hit.group(1)}))[1][key] = value.group(1)
+            status[i] = "matched"
+        i += 1
+    if not found:
+        return None
+    grid = _grid_of(list(found.values()), "concurrency")
+    grid.status, grid.stop, grid.runs_on = status, max(status) + 1, i >= len(lines)
+    return grid
+
+
+READERS = {"table": _table_at, "inline": _inline_at, "block": _blocks_at, "suffix": _suffixed_at}
+
+
+def _cut_end(grid: Grid, last: int, text: str) -> None:
+    """A value that touches the end of a text without a line end may be cut: it is unknown, unless a closing pipe follows it."""
+    if text.translate(_BARS).rstrip(" ").endswith("|"):
+        return
+    for i, cells in grid.rows:
+        if i == last and cells:
+            cells[-1] = ""
+        elif i < last < grid.stop and grid.status.get(last) == "matched" and last not in {r for r, _ in grid.rows}:
+            for n, cell in enumerate(cells):  # a block: its last line is not a row of its own
+                if n and cell and text.rstrip().endswith(cell):
+                    cells[n] = ""
+
+
+# --- tables on their side ----------------------------------------------------------------------------------------------------------
+
+
+def _upright(grid: Grid) -> Grid:
+    """Concurrency in the header cells turned into rows; other grids as they are."""
+    roles = [meaning(h) for h in grid.header]
+    numbers = [token(h) for h in grid.header[1:]]
+    if roles[0].role == "concurrency" and len(numbers) >= 2 and all(t.digits.isdigit() and not t.why for t in numbers):
+        return _by_metric(grid, [None, *(int(t.digits) for t in numbers)], grid.header[0])
+    if any(m.role in ("concurrency", "rate", "rps") for m in roles):
+        return grid
+    inside = [embedded(h) for h in grid.header]
+    if inside[0][0] is None and sum(n is not None for n, _ in inside) >= 2:
+        if not any(meaning(rest).role in TARGETS_OF for n, rest in inside if n is not None and rest):
+            return _by_metric(grid, [n for n, _ in inside], "concurrency")
+        return _by_config(grid, inside)
+    return grid
+
+
+TARGETS_OF = {role for role, _ in TARGETS} | {"tok", "throughput"}
+
+
+def _by_metric(grid: Grid, offered: Sequence[int | None], load: str) -> Grid:
+    """Metrics in the rows, one step per column."""
+    rows = [(i, cells) for i, cells in grid.rows if meaning(cells[0]).role]
+    turned = [[str(n), *(cells[at] for _, cells in rows)] for at, n in enumerate(offered) if n is not None]
+    known = {i for i, _ in rows}
+    status = {**grid.status, **{i: "matched" if i in known else "other" for i, _ in grid.rows}}
+    out = replace(grid, header=[load, *(cells[0] for _, cells in rows)], rows=[(grid.at, cells) for cells in turned])
+    out.status = status
+    return out
+
+
+def _by_config(grid: Grid, inside: Sequence[tuple[int | None, str]]) -> Grid:
+    """Configurations in the rows, concurrency and metric in the header cells."""
+    metrics = list(dict.fromkeys(rest for n, rest in inside if n is not None))
+    steps = list(dict.fromkeys(n for n, _ in inside if n is not None))
+    rows: list[tuple[int, list[str]]] = []
+    for i, cells in grid.rows:
+        for step in steps:
+            by = {rest: cell for (n, rest), cell in zip(inside, cells) if n == step}
+            rows.append((i, [cells[0], str(step), *(by.get(m, "") for m in metrics)]))
+    out = replace(grid, header=["config", "concurrency", *metrics], rows=rows)
+    return out
+
+
+# --- grids -> steps ----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Column:
+    """A column with its numbers: `values` in the unit printed, `halves` half a unit of the last place, `units` of the cells."""
+
+    text: str
+    means: Meaning
+    cells: list[str]
+    tokens: list[Token]
+    values: list[float | None] = field(default_factory=list)
+    halves: list[float] = field(default_factory=list)
+    bad: list[int] = field(default_factory=list)
+
+    @property
+    def target(self) -> str:
+        return TARGETS.get((self.means.role, self.means.stat), "")
+
+
+@dataclass
+class Reading:
+    """What a grid gave: steps (columns of bench_steps, with `series` parts), the status of its lines, why columns stayed NULL, notes."""
+
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    status: dict[int, str] = field(default_factory=dict)
+    rejects: list[tuple[int, str]] = field(default_factory=list)
+    notes: list[tuple[int, str, str]] = field(default_factory=list)
+    caption: str = ""
+    nearly: bool = False
+
+
+_TOOLS = ({"s_tg t/s"}, {"s_pp t/s"}, {"n_kv"}, {"test", "t/s"}, {"failures/s"}, {"request id"}, {"timestamp", "type"})
+
+
+class NotASweep(Exception):
+    """The grid is no sweep; `missing` says what a sweep would have had, "" where nothing speaks for one."""
+
+    def __init__(self, missing: str = "") -> None:
+        self.missing = missing
+
+
+def _columns(grid: Grid) -> list[Column]:
+    header = list(grid.header)
+    units = grid.rows[0][1] if grid.rows else []
+    if units and not any(token(c).digits for c in units) and any(re.fullmatch(r"[(\[]?(?:s|ms|tok/s|t/s|req/s)[)\]]?", c) for c in units):
+        header = [f"{h} ({u.strip('()[]')})" if u else h for h, u in zip(header, units)]
+        grid.status[grid.rows[0][0]] = "matched"
+        grid.rows = grid.rows[1:]
+    made = []
+    for n, text in enumerate(header):
+        cells = [cells[n] for _, cells in grid.rows]
+        made.append(Column(text, meaning(text), cells, [token(c) for c in cells]))
+    return made
+
+
+def _numbers(column: Column, table: Sequence[str], positive: bool = True) -> str:
+    """Fill `values`; the reason where the decimal sign of the column cannot be told."""
+    plain_ones = [t.digits for t in column.tokens if t.digits and not t.why]
+    sign = decimal_sign(plain_ones, table)
+    for n, t in enumerate(column.tokens):
+        pair = to_number(t.digits, sign, t.exponent) if sign and t.digits and not t.why else None
+        fits = pair is not None and (pair[0] > 0 or not positive)
+        column.values.append(pair[0] if pair and fits else None)
+        column.halves.append(pair[1] if pair and fits else 0.0)
+        if t.why == "unreadable" or (t.digits and not t.why and pair is None and sign):
+            column.bad.append(n)
+    return "" if sign or not plain_ones else f"column {_label(column)}: thousands or decimals?"
+
+
+def _label(column: Column) -> str:
+    """A name for a column in our words: never the text of the file."""
+    return " ".join(w for w in (column.means.role or "of a setting", column.means.stat) if w).replace("_", " ")
+
+
+def _load(columns: Sequence[Column]) -> tuple[Column | None, Column | None]:
+    """(concurrency column, rate column)."""
+    ranked = sorted((c for c in columns if c.means.role == "concurrency"), key=lambda c: -c.means.rank)
+    if len(ranked) > 1 and ranked[0].means.rank == ranked[1].means.rank:
+        raise NotASweep("two columns could be the concurrency")
+    load = ranked[0] if ranked else None
+    rates = [c for c in columns if c.means.role == "rate"] or ([] if load else [c for c in columns if c.means.role == "rps"])
+    for c in columns:
+        if c.means.role == "rps" and c not in rates[:1]:
+            c.means = replace(c.means, role="req_s")
+    if not load and not rates:
+        raise NotASweep()
+    return load, rates[0] if rates else None
+
+
+def _whole(value: float | None) -> bool:
+    return value is not None and 1 <= value <= 1_000_000 and value == int(value)
+
+
+def read(grid: Grid) -> Reading:
+    """Steps of one grid; a grid that is no sweep gives none."""
+    out = Reading(status=dict(grid.status), rejects=list(grid.rejects), caption=grid.caption)
+    try:
+        if any(all(t in {h.strip("* `").lower() for h in grid.header} for t in tool) for tool in _TOOLS):
+            raise NotASweep()
+        upright = _upright(grid)
+        out.status.update(upright.status)
+        _read_upright(upright, out)
+    except NotASweep as why:
+        out.steps, out.status, out.notes = [], {}, []
+        out.rejects = [(grid.at, why.missing)] if why.missing else []
+        out.nearly = bool(why.missing)
+        if why.missing:
+            out.status = {grid.at: "near_miss"}
+    return out
+
+
+def _read_upright(grid: Grid, out: Reading) -> None:
+    columns = _columns(grid)
+    load, rate = _load(columns)
+    digits = [t.digits for c in columns for t in c.tokens if t.digits and not t.why]
+    reasons = []
+    for c in columns:
+        why = _numbers(c, digits, positive=c.means.role not in ("failed", "completed", "requests", "accept_len"))
+        if why and (c.target or c.means.role in ("tok", "throughput") or c in (load, rate)):
+            reasons.append(why)
+    first = load or rate
+    assert first is not None
+    valid = [
+        n for n, v in enumerate(first.values) if (_whole(v) if load else (v is not None or first.cells[n].lower().strip("*` ") == "inf"))
+    ]
+    usable = [
+        c for c in columns if (c.target or c.means.role in ("tok", "throughput", "time")) and any(c.values[n] is not None for n in valid)
+    ]
+    if not valid or not usable:
+        raise NotASweep("; ".join(reasons) if reasons and valid else "")
+    series = _series(columns, valid, first)
+    systems = _systems(usable, reasons)
+    evidence = _speaks_of_tokens(columns, grid.caption)
+    emitted: dict[int, bool] = {}
+    for name, members in systems:
+        work = System(first.values if load else None, members, columns, valid, series, evidence)
+        work.settle(load.means.rank if load else 4)
+        reasons += work.reasons
+        out.notes += [(grid.at, kind, note) for kind, note in work.notes]
+        for n in valid:
+            row = work.step(n)
+            emitted[n] = emitted.get(n, False) or bool(row)
+            if row:
+                base = {"line": grid.rows[n][0], "parts": (series[n], name), "concurrency": load.values[n] if load else None}
+                out.steps.append({**base, "rate_rps": rate.values[n] if rate else None, **row, **_counted(columns, n)})
+    _finish(grid, columns, usable, valid, emitted, reasons, out)
+
+
+def _finish(
+    grid: Grid, columns: list[Column], usable: list[Column], valid: list[int], emitted: dict[int, bool], reasons: list[str], out: Reading
+) -> None:
+    """The status of every line of a grid that was read."""
+    if not out.steps:
+        raise NotASweep("; ".join(dict.fromkeys(reasons)))
+    by_line: dict[int, list[str]] = {}
+    for n, (line, _) in enumerate(grid.rows):
+        state, why = "matched", ""
+        if n not in valid:
+            state, why = "near_miss", "the concurrency is not a positive whole number"
+        elif any(n in c.bad for c in usable):
+            state, why = "near_miss", "a measured cell is unreadable"
+        elif not emitted.get(n):
+            state = "noise"
+        by_line.setdefault(line, []).append(state)
+        if why:
+            out.rejects.append((line, why))
+    for line, states in by_line.items():
+        out.status[line] = next((s for s in ("near_miss", "matched") if s in states), "noise")
+    if reasons:
+        out.status[grid.at] = "near_miss"
+        out.rejects += [(grid.at, why) for why in dict.fromkeys(reasons)]
+
+
+def _counted(columns: Sequence[Column], n: int) -> dict[str, float]:
+    """Requests, tokens and lengths of a row; `8/8` is completed of sent. A role that two columns claim stays out."""
+    out: dict[str, float] = {}
+    for c in columns:
+        role = c.means.role
+        if role not in FIXED or sum(d.means.role == role for d in columns) > 1:
+            continue
+        if c.tokens[n].why == "fraction" and role in ("completed", "requests"):
+            done, sent = c.tokens[n].digits.split("/")
+            out |= {"completed": float(done)} | (
+                {"requests": float(sent)} if not any(d.means.role == "requests" and d is not c for d in columns) else {}
+            )
+        elif (value := c.values[n]) is not None:
+            out[role] = value
+    return out
+
+
+def _speaks_of_tokens(columns: Sequence[Column], caption: str) -> bool:
+    return bool(TOK_S.search(caption.lower())) or any(
+        c.means.unit == "tok/s" or c.means.role == "prefill" or any(t.unit == "tok/s" for t in c.tokens) for c in columns
+    )
+
+
+def _series(columns: Sequence[Column], valid: Sequence[int], first: Column) -> list[str]:
+    """The configuration of every row: named key columns that vary, else, where a concurrency repeats, the first other column that
+    keeps its repetitions apart."""
+    size = len(first.cells)
+
+    def varies(c: Column) -> bool:
+        return len({plain(c.cells[n]) for n in valid}) > 1
+
+    keys = [c for c in columns if c.means.role in ("key", "input_len", "output_len") and varies(c)]
+    names = [" ".join(_key(c, n) for c in keys).strip() for n in range(size)]
+    at = [(names[n], first.values[n]) for n in valid]
+    if len(set(at)) < len(at):
+        for c in columns:
+            split = {(names[n], first.values[n], plain(c.cells[n])) for n in valid}
+            few = len({plain(c.cells[n]) for n in valid}) < len(valid)
+            if c.means.role in ("", "concurrency", "requests") and c is not first and few and len(split) == len(at):
+                return [f"{names[n]} {_key(c, n, named=True)}".strip() for n in range(size)]
+    return names
+
+
+def _key(column: Column, n: int, named: bool = False) -> str:
+    value = plain(column.cells[n])
+    numeric = named or column.means.role != "key" or bool(column.tokens[n].digits)
+    return f"{plain(column.text)}={value}" if numeric and value else value
+
+
+def _systems(usable: list[Column], reasons: list[str]) -> list[tuple[str, list[Column]]]:
+    """Columns by system: ("", all) for one; two systems side by side repeat their columns, told apart by the rest of their headers."""
+    kept = _preferred(usable)
+    slots = [(c.means.role, c.means.stat) if not c.target else (c.target, "") for c in kept]
+    twice = {s for s in slots if slots.count(s) > 1}
+    if not twice:
+        return [("", kept)]
+    repeated = [c for c, s in zip(kept, slots) if s in twice]
+    names = list(dict.fromkeys(c.means.rest for c in repeated))
+    if all(names) and all(slots.count(s) == len(names) for s in twice) and len(names) > 1:
+        return [(name, [c for c in kept if c.means.rest == name]) for name in names]
+    groups: list[list[tuple[Column, tuple[str, str]]]] = []
+    for c, s in zip(kept, slots):
+        if not groups or s in {t for _, t in groups[-1]}:
+            groups.append([])
+        groups[-1].append((c, s))
+    titles = [next((c.means.rest for c, _ in g if c.means.rest), "") for g in groups]
+    if len({tuple(s for _, s in g) for g in groups}) == 1 and all(titles) and len(set(titles)) == len(titles):
+        return [(title, [c for c, _ in g]) for title, g in zip(titles, groups)]
+    reasons += [f"several columns say {_label(c)}" for c in repeated]
+    return [("", [c for c, s in zip(kept, slots) if s not in twice])]
+
+
+def _preferred(usable: list[Column]) -> list[Column]:
+    """Of aggregates under one name the one that counts output; prompt plus output is the second choice."""
+    order = {"output": 0, "": 1, "total?": 2, "total": 2}
+    out = []
+    for c in usable:
+        rivals = [d for d in usable if d.target == c.target and d.means.rest == c.means.rest] if c.means.role == "aggregate" else [c]
+        if order.get(c.means.counts, 1) == min(order.get(d.means.counts, 1) for d in rivals):
+            out.append(c)
+    return out
+
+
+@dataclass
+class System:
+    """The measured columns of one system over all rows, on the way to steps. `offered` is NULL in a rate sweep."""
+
+    offered: list[float | None] | None
+    members: list[Column]
+    columns: Sequence[Column]
+    valid: Sequence[int]
+    series: Sequence[str]
+    evidence: bool
+    reasons: list[str] = field(default_factory=list)
+    notes: list[tuple[str, str]] = field(default_factory=list)
+    scale: dict[int, float] = field(default_factory=dict)  # id of a time column -> factor for cells without a unit
+    per_counts: str | None = None
+    agg_counts: str | None = None
+
+    def settle(self, rank: int) -> None:
+        """Scopes, units and counts; raises where a weak concurrency word has no token rate or token latency beside it."""
+        self.members = [replace(c) for c in self.members]
+        self._tokens_or_not()
+        self._scopes()
+        self._units()
+        self._counts()
+        strong = [c for c in self.members if c.means.role in ("aggregate", "per_stream", "ttft", "tpot", "itl")]
+        if rank <= 1 and not strong:
+            raise NotASweep("; ".join(dict.fromkeys(self.reasons)) if self.evidence else "")
+
+    def _of(self, role: str) -> Column | None:
+        return next((c for c in self.members if c.means.role == role), None)
+
+    def _drop(self, column: Column, why: str) -> None:
+        self.members.remove(column)
+        self.reasons.append(why)
+
+    def _pairs(self, column: Column) -> list[tuple[float, float, int]]:
+        """(concurrency, value, row) where both are known."""
+        if self.offered is None:
+            return []
+        return [(c, v, n) for n in self.valid if (c := self.offered[n]) is not None and (v := column.values[n]) is not None]
+
+    def _runs(self, column: Column) -> list[list[tuple[float, float]]]:
+        by: dict[str, list[tuple[float, float]]] = {}
+        for c, v, n in self._pairs(column):
+            by.setdefault(self.series[n], []).append((c, v))
+        return list(by.values())
+
+    def _tokens_or_not(self) -> None:
+        """A rate without a unit is one of tokens where the table speaks of tokens, or where all streams and one stream stand side by side."""
+        both = all(any(c.means.role == r and not c.means.weak for c in self.members) for r in ("aggregate", "per_stream"))
+        for c in list(self.members):
+            if any(t.unit in ("s", "ms", "us", "min", "req/s") for t in c.tokens) and c.means.role in (*TOKEN_RATES, "throughput"):
+                self._drop(c, f"column {_label(c)}: the cells have another unit")
+            elif c.means.role == "time":
+                self._drop(c, "column time: of a request or of the whole step?")
+            elif c.means.role in (*TOKEN_RATES, "throughput") and not c.means.unit and not (self.evidence or both or c.means.decode):
+                self._drop(c, f"column {_label(c)}: nothing says tokens per second")
+            elif c.means.role == "throughput":
+                c.means = replace(c.means, role="aggregate")
+
+    def _scopes(self) -> None:
+        for c in [c for c in self.members if c.means.role == "tok"]:
+            role = self._beside(c) or scope_by_shape(self._runs(c), c.means.decode)
+            if not role or self._of(role):
+                self._drop(c, "column tok/s: of all streams or of one?")
+                continue
+            c.means = replace(c.means, role=role, weak=False)
+            self.notes.append(
+                ("scope-by-shape", f"A token rate whose header names no scope was read as {role.replace('_', ' ')} from its numbers.")
+            )
+        weak, per = self._of("aggregate"), self._of("per_stream")
+        if weak and weak.means.weak and weak.means.rest == "" and not (per and self._beside_per(weak, per)):
+            falls = [r for r in map(sorted, self._runs(weak)) if len(r) > 1 and r[-1][1] < 0.75 * r[0][1]]
+            if falls:
+                self._drop(weak, "column throughput falls with concurrency: of all streams or of one?")
+
+    def _beside(self, column: Column) -> str:
+        """The scope of an open rate from the column beside it, where every row above one stream agrees."""
+        others = [d for d in self.members if d is not column and d.means.role in TOKEN_RATES and d.means.stat in ("", "mean", "p50")]
+        if len(others) != 1:
+            return ""
+        other = others[0]
+        if self._beside_per(column, other):
+            return "aggregate" if other.means.role in ("per_stream", "tok") else ""
+        if self._beside_per(other, column):
+            return "per_stream" if other.means.role in ("aggregate", "tok") else ""
+        return ""
+
+    def _beside_per(self, whole: Column, one: Column) -> bool:
+        rows = [(c, v, one.values[n]) for c, v, n in self._pairs(whole) if c > 1 and one.values[n] is not None]
+        return bool(rows) and all(p is not None and v > 1.1 * p and 0.25 * c * p <= v <= 1.35 * c * p for c, v, p in rows)
+
+    def _per_token(self, n: int) -> float | None:
+        """Tokens per second of one stream in a row, printed or aggregate / streams: for judging units only, never emitted."""
+        per, agg = self._of("per_stream"), self._of("aggregate")
+        if per and per.values[n]:
+            return per.values[n]
+        offered = self.offered[n] if self.offered else None
+        whole = agg.values[n] if agg else None
+        return whole / offered if whole and offered else None
+
+    def _units(self) -> None:
+        for c in [c for c in self.members if c.means.role in (*LATENCIES, "wall")]:
+            bare = [n for n in self.valid if c.values[n] is not None and c.tokens[n].unit not in TO_MS]
+            if any(c.tokens[n].unit not in ("", *TO_MS) for n in self.valid if c.tokens[n].digits):
+                self._drop(c, f"column {_label(c)}: the cells have another unit")
+                continue
+            unit = c.means.unit or ("" if bare else "s")
+            if not unit and (unit := self._unit_by_numbers(c, bare)):
+                self.notes.append(
+                    ("unit-by-numbers", f"A {c.means.role} column without a unit was read in {unit}: no other unit is possible.")
+                )
+            if not unit:
+                self._drop(c, f"column {_label(c)}: no unit (s or ms?)")
+                continue
+            self.scale[id(c)] = (TO_S if c.means.role == "wall" else TO_MS)[unit]
+            if c.means.role in LATENCIES and not c.means.stat:
+                self.notes.append(("mean-assumed", f"A {c.means.role} column that names no statistic was read as the mean."))
+
+    def _unit_by_numbers(self, column: Column, rows: list[int]) -> str:
+        values = [(v, self._per_token(n)) for n in rows if (v := column.values[n]) is not None]
+        if column.means.role in ("tpot", "itl"):
+            known = [v * r for v, r in values if r]
+            for unit, one in (("ms", 1000.0), ("s", 1.0)):
+                if len(known) >= 2 and all(0.5 * one <= k <= 2 * one for k in known):
+                    return unit
+            return ""
+        if column.means.role in ("ttft", "e2e") and min(v for v, _ in values) < 0.5:
+            return "s"
+        made = [v * r / 1000 for v, r in values if r]
+        return "s" if column.means.role in ("wall", "e2e") and len(made) == len(values) and max(made) < 1 else ""
+
+    def _counts(self) -> None:
+        agg, per = self._of("aggregate"), self._of("per_stream")
+        if agg:
+            counts = agg.means.counts
+            self.agg_counts = counts if counts in ("output", "total") else "total" if counts == "total?" and not per else None
+        if per:
+            self.per_counts = self._derived(agg, per) or self._by_latency(per) or ("decode" if per.means.decode else None)
+
+    def _derived(self, agg: Column | None, per: Column) -> str | None:
+        """aggregate / concurrency within what rounding allows, in every row above one stream, two at least."""
+        rows = [(c, p, n) for c, p, n in self._pairs(per) if c > 1 and agg and agg.values[n] is not None]
+        if agg is None or len(rows) < 2:
+            return None
+        fits = (abs((agg.values[n] or 0.0) / c - p) <= 1.001 * (per.halves[n] + agg.halves[n] / c) + 1e-9 for c, p, n in rows)
+        return "derived" if all(fits) else None
+
+    def _by_latency(self, per: Column) -> str | None:
+        length = next((c for c in self.columns if c.means.role == "output_len"), None)
+        e2e = next((c for c in self.members if c.target == "e2e_mean_ms"), None)
+        if length is None or e2e is None:
+            return None
+        rows = [(per.values[n], length.values[n], self._value(e2e, n)) for n in self.valid]
+        known = [(p, k, ms) for p, k, ms in rows if p and k and ms]
+        return "latency" if len(known) >= 2 and all(abs(1000 * k / ms - p) <= 0.02 * p for p, k, ms in known) else None
+
+    def _value(self, column: Column, n: int) -> float | None:
+        value, unit = column.values[n], column.tokens[n].unit
+        if value is None:
+            return None
+        if column.means.role in (*LATENCIES, "wall"):
+            table = TO_S if column.means.role == "wall" else TO_MS
+            return float(f"{value * table.get(unit, self.scale.get(id(column), 1.0)):.12g}")
+        wanted = ("", "req/s") if column.means.role == "req_s" else ("", "tok/s")
+        return value if unit in wanted else None
+
+    def step(self, n: int) -> dict[str, Any]:
+        """The measured columns of a row; empty where nothing was measured."""
+        row: dict[str, Any] = {c.target: v for c in self.members if c.target and (v := self._value(c, n)) is not None}
+        if "aggregate_tok_s" in row:
+            row["aggregate_counts"] = self.agg_counts
+        if "per_stream_tok_s" in row:
+            row["per_stream_counts"] = self.per_counts
+        return row
+
+
+# --- the parser --------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Scan:
+    """One pass over a text that arrives in blocks of lines."""
+
+    readings: list[Reading] = field(default_factory=list)
+    done: int = 0  # lines behind us
+    heading: str = ""
+    left: list[str] = field(default_factory=list)
+    steps: int = 0
+
+    def feed(self, text: str, last: bool) -> None:
+        """Take whole lines (the last text may end inside one) and keep back what a table may still go on in."""
+        import polars as pl
+
+        new = text.split("\n")
+        whole = not new[-1]
+        if whole:
+            new.pop()
+        lines = self.left + new
+        series = pl.Series("line", lines, dtype=pl.String)
+        headings = [(i, lines[i]) for i in series.str.contains(_HEADING.replace("^", "(?i)^", 1)).arg_true().to_list()]
+        keep = len(lines) if last else max(0, len(lines) - TAIL_LINES)
+        cursor = 0
+        for at, kind in _starts(series):
+            if at < cursor or at >= keep or self.steps > MAX_STEPS:
+                continue
+            grid = READERS[kind](lines, at)
+            if grid is None:
+                continue
+            if grid.runs_on and not last and len(lines) - at < MAX_TABLE_LINES:
+                keep = at
+                break
+            if last and not whole:
+                _cut_end(grid, len(lines) - 1, lines[-1])
+            grid.caption = _caption(lines, at, headings, self.heading)
+            cursor = self._take(grid, cursor)
+        keep = max(keep, cursor) if not last else len(lines)
+        self.heading = next((h for i, h in reversed(headings) if i < keep), self.heading)
+        self.done += keep
+        self.left = lines[keep:]
+
+    def _take(self, grid: Grid, cursor: int) -> int:
+        got = read(grid)
+        for step in got.steps:
+            step["line"] += self.done + 1
+        got.status = {i + self.done + 1: s for i, s in got.status.items()}
+        got.rejects = [(i + self.done + 1, why) for i, why in got.rejects]
+        got.notes = [(i + self.done + 1, kind, note) for i, kind, note in dict.fromkeys(got.notes)]
+        self.steps += len(got.steps)
+        if got.steps or got.nearly:
+            self.readings.append(got)
+        return max(cursor, grid.stop if got.steps else cursor)
+
+
+def _caption(lines: Sequence[str], at: int, headings: Sequence[tuple[int, str]], before: str) -> str:
+    """The nearest heading above, or a line that ends in a colon directly above the table."""
+    for i in range(at - 1, max(-1, at - 3), -1):
+        text = lines[i].strip(" >*\t")
+        if text.endswith(":") and len(text) <= 100 and "|" not in text:
+            return text.rstrip(": ")
+        if text and not text.startswith("```"):
+            break
+    line = next((text for i, text in reversed(headings) if i < at), before)
+    found = re.match("(?i)" + _HEADING, line)
+    return next((g for g in found.groups() if g), "") if found else ""
+
+
+def _name_series(readings: Sequence[Reading]) -> list[dict[str, Any]]:
+    """Steps with their series named and numbered. A part that is the same everywhere is left out; one series alone has no name."""
+    groups: dict[tuple[int, tuple[str, str]], list[dict[str, Any]]] = {}
+    for t, reading in enumerate(readings):
+        for step in reading.steps:
+            groups.setdefault((t, step.pop("parts")), []).append(step)
+    tables = [t for t, r in enumerate(readings) if r.steps]
+    several = len(groups) > 1
+    taken: set[str] = set()
+    for (t, parts), steps in groups.items():
+        head = plain(readings[t].caption) if len(tables) > 1 else ""
+        name = " / ".join(p for p in (head, *parts) if p)[:100] or f"table {tables.index(t) + 1}"
+        base, n = name, 2
+        while name in taken:
+            name, n = f"{base} ({n})", n + 1
+        taken.add(name)
+        for k, step in enumerate(steps, 1):
+            step |= {"series": name if several else None, "step": k}
+    return [step for steps in groups.values() for step in steps]
+
+
+class SweepTable:
+    """Hand-made concurrency sweeps; see the module's page."""
+
+    name = "sweep-table"
+    api = 1
+
+    @property
+    def samples(self) -> Sequence[Sample]:
+        return SAMPLES
+
+    def claims(self, head: Head) -> Claim | Refusal | None:
+        """Claims a source whose head holds at least one readable sweep row; a table that nearly is one is refused with the reason."""
+        scan = Scan()
+        scan.feed(head.text, last=True)
+        rows = sum(len(r.steps) for r in scan.readings)
+        if rows:
+            tables = sum(bool(r.steps) for r in scan.readings)
+            most = sum(len(r.status) for r in scan.readings) * 2 > head.text.count("\n")
+            return Claim(60 if most else 45, f"a concurrency sweep: {rows} steps in {tables} table{'s'[: tables > 1]}", shares=True)
+        near = next((why for r in scan.readings for _, why in r.rejects if r.nearly), "")
+        return Refusal(40, f"a sweep table: {near}") if near else None
+
+    def parse(self, source: Readable, emit: Emit) -> Counts:
+        """Rows of `bench_steps`, `quality` and one of `clocks`; lines outside sweep tables are `other`."""
+        scan, text = Scan(), ""
+        for _, block in source.blocks():
+            if text:
+                scan.feed(text, last=False)
+            text = block
+        scan.feed(text, last=True) if text else None
+        counts = _count(scan)
+        steps = _name_series(scan.readings)
+        if steps:
+            _emit(steps, scan, emit)
+        return counts
+
+
+def _count(scan: Scan) -> Counts:
+    counts = Counts()
+    states: dict[int, str] = {}
+    for reading in scan.readings:
+        states.update(reading.status)
+        counts.rejects += reading.rejects
+    for state in states.values():
+        setattr(counts, state, getattr(counts, state) + 1)
+    counts.other += scan.done - len(states)
+    counts.rejects = sorted(set(counts.rejects))[:20]
+    return counts
+
+
+def _emit(steps: list[dict[str, Any]], scan: Scan, emit: Emit) -> None:
+    import polars as pl
+
+    texts = ("series", "aggregate_counts", "per_stream_counts")
+    names = list(dict.fromkeys(k for step in steps for k in step))
+    types = {n: pl.String if n in texts else pl.Int64 if n == "line" else pl.Int32 if n == "step" else pl.Float64 for n in names}
+    emit("bench_steps", pl.DataFrame([{n: s.get(n) for n in names} for s in steps], schema=types))
+    notes = [(line, kind, 1, note) for r in scan.readings for line, kind, note in r.notes]
+    if scan.steps > MAX_STEPS:
+        notes.append((steps[-1]["line"], "table-too-long", 1, "More rows than a sweep has: the rest was not read."))
+    if notes:
+        schema = {"line": pl.Int64, "kind": pl.String, "n": pl.Int64, "note": pl.String}
+        emit("quality", pl.DataFrame(notes, schema=schema, orient="row"))
+    emit("clocks", pl.DataFrame({"line": [steps[0]["line"]], "kind": ["none"]}))
+
+
+SAMPLES: tuple[Sample, ...] = ()
+
+PARSER = SweepTable()

@@ -1,0 +1,247 @@
+"""Do requests wait for a free slot?
+
+What it finds
+    More requests are outstanding than the server runs at once, and the rest wait.
+
+Why it matters
+    Throughput that stops growing at the slot limit looks exactly like a full GPU: the total is flat and the wall time doubles.
+    A setting causes it, and the hardware may have room.
+
+How it decides
+    A flat total and a doubled wall time are one observation, so neither counts. What separates the two is the rate of one stream:
+    in a queue it stays, in saturation it halves. The number of streams that decode at a time is N_eff = total / per-stream rate.
+    A per-stream rate counts only if its column says decode, or the server's own eval rates agree within 5 %: tokens divided by
+    the whole latency fall under a pure queue too.
+    Confirmed: between two steps at least 1.5 apart the total and the rate stay and N_eff is the known slot number; or the server
+    runs at its limit in 90 % of the lines while requests wait and the KV cache has room; or the log shows all slots busy while
+    three or more requests arrive more than a second before they are launched.
+    Ruled out: no more requests offered than slots; or nothing waits and nearly all offered requests run; or the rate falls as the
+    streams grow while N_eff grows with them.
+
+Known problems
+    A client that keeps exactly as many requests open as the server has slots cannot be told from a queue by totals alone.
+    Hand-over alone (a launch right after a release) is what a closed-loop client shows too, so it confirms nothing.
+"""
+
+from ..engine.rule import STATE, Experiment, Limit, Rival, Route, Rule
+
+FACTS = """
+WITH base AS (
+    -- N_eff/C of the steps that have room in the slots: about 0.92, because streams start and end apart
+    SELECT s.series_key, avg(s.n_eff / s.concurrency) AS n_eff_share
+    FROM main.steps s JOIN main.slots l USING (scope_id)
+    WHERE s.r_is_decode AND s.concurrency <= l.slots_lo GROUP BY s.series_key
+), stats AS (
+    SELECT v.scope_id, v.running, v.waiting, v.kv_usage, v.t, v.line, v.source_id, v.rank, v.engine, l.slots_lo, l.slots_hi
+    FROM main.server_in_scope v JOIN main.slots l USING (scope_id)
+    WHERE v.phase IS DISTINCT FROM 'prefill' AND v.running IS NOT NULL AND v.waiting IS NOT NULL
+), steady AS (
+    -- from the first to the last line with somebody waiting, so that the drain at the end does not count
+    SELECT *, min(line) FILTER (waiting >= 1) OVER w AS first_wait, max(line) FILTER (waiting >= 1) OVER w AS last_wait
+    FROM stats WINDOW w AS (PARTITION BY scope_id, source_id, engine, rank)
+), pinned AS (
+    SELECT
+        scope_id,
+        avg((running >= slots_hi AND running <= slots_hi)::INT) FILTER (line BETWEEN first_wait AND last_wait) AS pinned_share,
+        count(*) FILTER (line BETWEEN first_wait AND last_wait) AS steady_lines,
+        max(kv_usage) FILTER (line BETWEEN first_wait AND last_wait) AS kv_usage_max,
+        max(waiting) AS waiting_max, avg((waiting = 0)::INT) AS nobody_waits_share, median(running) FILTER (running > 0) AS running_median,
+        count(*) AS lines, min_by({'source_id': source_id, 'line': line}, line, 3) FILTER (waiting >= 1) AS wait_ev
+    FROM steady GROUP BY scope_id
+), spans AS (
+    SELECT scope_id, source_id, run, started_t AS t, 1 AS step FROM main.requests_in_scope WHERE started_t IS NOT NULL AND finished_t > started_t
+    UNION ALL
+    SELECT scope_id, source_id, run, finished_t, -1 FROM main.requests_in_scope WHERE started_t IS NOT NULL AND finished_t > started_t
+), busy AS (
+    SELECT
+        scope_id, source_id, run, t, sum(step) OVER w AS busy_slots, lead(t) OVER w - t AS lasts
+    FROM (SELECT scope_id, source_id, run, t, sum(step) AS step FROM spans GROUP BY ALL)
+    WINDOW w AS (PARTITION BY scope_id, source_id, run ORDER BY t)
+), occupancy AS (
+    SELECT b.scope_id, sum(lasts) FILTER (busy_slots >= l.slots_hi) / nullif(sum(lasts) FILTER (busy_slots > 0), 0) AS full_share, max(busy_slots) AS busy_max
+    FROM busy b JOIN main.slots l USING (scope_id) GROUP BY b.scope_id
+), arrivals AS (
+    SELECT source_id, run, t, line, row_number() OVER (PARTITION BY source_id, run ORDER BY t, line) AS k FROM main.server_events WHERE kind = 'arrival'
+), launches AS (
+    SELECT source_id, run, scope_id, started_t, row_number() OVER (PARTITION BY source_id, run ORDER BY started_t, line) AS k
+    FROM main.requests_in_scope WHERE started_t IS NOT NULL
+), counted AS (
+    SELECT source_id, run FROM (SELECT source_id, run, count(*) AS n FROM arrivals GROUP BY ALL) a
+    JOIN (SELECT source_id, run, count(*) AS n FROM launches GROUP BY ALL) l USING (source_id, run) WHERE a.n = l.n
+), waits AS (
+    -- arrivals and launches are both in order of time, so they pair by rank; only where every arrival has its launch
+    SELECT l.scope_id, count(*) FILTER (l.started_t - a.t > 1) AS waited, min_by({'source_id': a.source_id, 'line': a.line}, a.line, 3) AS ev
+    FROM arrivals a JOIN launches l USING (source_id, run, k) JOIN counted USING (source_id, run) GROUP BY l.scope_id
+)
+SELECT
+    sc.scope_id,
+    sc.concurrency AS offered, sc.streams_origin AS offered_origin,
+    l.slots_lo, l.slots_hi, l.slots_origin, l.slots_given, l.slots_ev,
+    sc.concurrency - l.slots_hi AS over_limit_lo, sc.concurrency - l.slots_lo AS over_limit_hi, l.slots_origin AS over_limit_origin,
+    l.slots_given AS over_limit_given, l.slots_ev AS over_limit_ev,
+    s.x, s.ev AS x_ev, s.r, s.wall_s, s.n_eff, s.r_gate, s.ref_concurrency, s.ref_x, s.ref_r, s.ref_ev AS ref_x_ev, s.r_slope, s.n_eff_slope,
+    abs(s.x_slope) AS x_change, abs(s.r_slope) AS r_change,
+    CASE WHEN s.r_is_decode AND s.ref_r_is_decode THEN 1 WHEN s.r_is_decode IS NULL THEN NULL ELSE 0 END AS r_is_decode, s.server_ev AS r_is_decode_ev,
+    s.n_eff / l.slots_hi AS n_eff_over_slots_lo, s.n_eff / l.slots_lo AS n_eff_over_slots_hi,
+    s.n_eff / (l.slots_hi * b.n_eff_share) AS n_eff_as_below_lo, s.n_eff / (l.slots_lo * b.n_eff_share) AS n_eff_as_below_hi,
+    s.n_eff / sc.concurrency AS n_eff_share,
+    p.pinned_share, p.steady_lines, p.kv_usage_max, p.waiting_max, p.wait_ev AS waiting_max_ev, p.nobody_waits_share, p.running_median, p.lines,
+    p.running_median / sc.concurrency AS running_share,
+    o.full_share, o.busy_max, w.waited, w.ev AS waited_ev
+FROM main.scopes sc
+LEFT JOIN main.slots l USING (scope_id)
+LEFT JOIN main.steps s USING (scope_id)
+LEFT JOIN base b ON b.series_key = sc.series_key
+LEFT JOIN pinned p USING (scope_id)
+LEFT JOIN occupancy o USING (scope_id)
+LEFT JOIN waits w USING (scope_id)
+"""
+
+_TABLE = (
+    "{offered:int} streams wait for {slots:} slots. {x:tok/s} at {offered:int} streams is what {ref_concurrency:int} gave ({ref_x:tok/s}), "
+    "each stream still gets {r:tok/s} ({ref_r:} at {ref_concurrency:int}), and {x:} / {r:} = {n_eff:} decode at a time. The per-stream rate counts: {r_gate}."
+)
+
+RULE = Rule(
+    id="slot-queue",
+    claim=STATE,
+    about="requests waiting for a slot",
+    question="Do requests wait for a free slot?",
+    scopes=("trace", "step", "regime"),
+    facts=FACTS,
+    limits={
+        "flat": Limit(0.07, "d ln X / d ln C", "run-to-run noise of a total is up to 5 %, so 0.07 per doubling is flat"),
+        "same_rate": Limit(0.15, "d ln r / d ln C", "10 % per doubling, twice the run-to-run noise of a rate"),
+        "n_eff_lo": Limit(0.85, "of the slots", "streams start and end apart, so about 0.92 of the slots decode at a time"),
+        "n_eff_hi": Limit(1.02, "of the slots", "more than the slots cannot decode"),
+        "as_below_lo": Limit(0.95, "of the share below the limit", "within 5 % of what the steps with room show"),
+        "as_below_hi": Limit(1.05, "of the share below the limit", "within 5 % of what the steps with room show"),
+        "few_decode": Limit(0.8, "of the streams", "N_eff this far under the streams cannot come from tokens over latency"),
+        "pinned": Limit(0.9, "share of lines", "a tenth of the lines may catch a slot between two requests"),
+        "kv_free": Limit(0.9, "of the KV cache", "above that the cache, not the slots, may be the limit"),
+        "enough_lines": Limit(5, "lines", "fewer do not show a steady state"),
+        "nobody": Limit(0.95, "share of lines", "a line in twenty may catch an arrival"),
+        "nearly_all": Limit(0.9, "of the offered streams", "streams between two requests are not running"),
+        "proportional": Limit(-0.74, "d ln r / d ln C", "the rate falls to 0.6 per doubling"),
+        "n_eff_grows": Limit(0.678, "d ln N_eff / d ln C", "N_eff grows 1.6 times per doubling"),
+        "enough_waits": Limit(3, "requests", "one late launch can be a long decode step"),
+    },
+    applies=("offered >= 1",),
+    confirmed=(
+        Route(
+            "total and per-stream rate stay while streams grow, and as many decode as there are slots",
+            when=(
+                "over_limit > 0",
+                "r_is_decode >= 1",
+                "x_change <= flat",
+                "r_change <= same_rate",
+                "n_eff_over_slots >= n_eff_lo",
+                "n_eff_over_slots <= n_eff_hi",
+            ),
+            uses=("bench", "config"),
+            says=_TABLE,
+        ),
+        Route(
+            "total and per-stream rate stay while streams grow, and N_eff is that of full slots",
+            when=(
+                "over_limit > 0",
+                "r_is_decode >= 1",
+                "x_change <= flat",
+                "r_change <= same_rate",
+                "n_eff_as_below >= as_below_lo",
+                "n_eff_as_below <= as_below_hi",
+            ),
+            uses=("bench", "config"),
+            says=_TABLE,
+        ),
+        Route(
+            "running pinned at the limit while requests wait",
+            when=("pinned_share >= pinned", "waiting_max >= 1", "steady_lines >= enough_lines"),
+            uses=("server", "config"),
+            rivals=("kv",),
+            says="Requests wait while {slots:} run, which is the limit. In {pinned_share:share} of {steady_lines:int} lines, with up to {waiting_max:int} waiting "
+            "and the KV cache at {kv_usage_max:share} at most.",
+        ),
+        Route(
+            "all slots are busy and requests arrive long before they are launched",
+            when=("full_share >= pinned", "waited >= enough_waits"),
+            uses=("server", "config"),
+            says="Requests wait for one of {slots:} slots. All are busy {full_share:share} of the time, and {waited:int} requests arrived more than 1 s before their launch.",
+        ),
+    ),
+    ruled_out=(
+        Route(
+            "no more requests than slots",
+            when=("over_limit <= 0",),
+            uses=("bench", "config"),
+            says="No request waits for a slot. {offered:int} offered, {slots:} slots.",
+        ),
+        Route(
+            "nothing waits and nearly all offered requests run",
+            when=("nobody_waits_share >= nobody", "running_share >= nearly_all", "lines >= enough_lines"),
+            uses=("server",),
+            says="No request waits. Nobody does in {nobody_waits_share:share} of {lines:int} lines, {running_median:} of {offered:int} run.",
+        ),
+        Route(
+            "the rate of one stream falls as streams grow, and N_eff grows with them",
+            when=("r_is_decode >= 1", "r_slope <= proportional", "n_eff_slope >= n_eff_grows"),
+            uses=("bench",),
+            says="Streams are not queued, they share. {r:tok/s} each at {offered:int} streams against {ref_r:} at {ref_concurrency:int}, {n_eff:} decode at a time.",
+        ),
+    ),
+    fits=(
+        Route(
+            "total and per-stream rate stay while streams grow, and far fewer decode than are offered",
+            when=("x_change <= flat", "r_change <= same_rate", "n_eff_share <= few_decode"),
+            uses=("bench",),
+            rivals=("other_cap",),
+            says="Only {n_eff:} of {offered:int} streams decode at a time. {x:tok/s} at {offered:int} streams is what {ref_concurrency:int} gave, each stream still gets {r:tok/s}, and "
+            "{x:} / {r:} = {n_eff:}: something admits only that many.",
+        ),
+    ),
+    rivals={
+        "kv": Rival(
+            "the KV cache is full, not the slots",
+            closed=("kv_usage_max < kv_free",),
+            settle="the KV cache usage of the server during the run (statistics lines, /metrics)",
+        ),
+        "other_cap": Rival(
+            "something else lets only that many through: a client pool, a proxy, a semaphore",
+            closed=("slots > 0", "n_eff_over_slots >= n_eff_lo", "n_eff_over_slots <= n_eff_hi", "r_is_decode >= 1"),
+            settle="the server's slot number and its own running/waiting counts: keep the server log, or --given slots=N",
+        ),
+    },
+    collect={
+        "offered": "how many streams were offered (a sweep table, or --given streams=N)",
+        "over_limit": "the server's slot number: keep its start-up log, or --given slots=N",
+        "r_is_decode": "decode tokens/s of one stream from the server's eval lines or the client's first and last token times",
+        "x_change": "a sweep with at least two stream counts 1.5 times apart: total tokens/s and tokens/s of one stream",
+        "r_change": "a sweep with at least two stream counts 1.5 times apart: total tokens/s and tokens/s of one stream",
+        "r_slope": "a sweep with at least two stream counts 1.5 times apart: total tokens/s and tokens/s of one stream",
+        "n_eff_slope": "a sweep with at least two stream counts 1.5 times apart: total tokens/s and tokens/s of one stream",
+        "n_eff_over_slots": "the server's slot number: keep its start-up log, or --given slots=N",
+        "n_eff_as_below": "the server's slot number, and sweep steps below it",
+        "n_eff_share": "total tokens/s and decode tokens/s of one stream",
+        "pinned_share": "the server's running and waiting counts (statistics lines, /metrics or /slots)",
+        "waiting_max": "the server's running and waiting counts (statistics lines, /metrics or /slots)",
+        "steady_lines": "the server's running and waiting counts (statistics lines, /metrics or /slots)",
+        "full_share": "the server's log with times (llama-server --log-timestamps), from launch to release of every request",
+        "waited": "the server's log at -lv 4: arrival lines before the launches",
+        "nobody_waits_share": "the server's running and waiting counts",
+        "running_share": "the server's running and waiting counts",
+        "lines": "the server's running and waiting counts",
+        "kv_usage_max": "the server's KV cache usage during the run",
+        "slots": "the server's slot number: keep its start-up log, or --given slots=N",
+    },
+    means="The limit is a setting. Until it is raised, the sweep says nothing about what the hardware can do above it.",
+    remedy="Raise the slot limit and sweep again; check that the context per slot stays long enough.",
+    not_a_remedy="A faster card, or a faster link, does not shorten this queue in proportion while the slots are the limit.",
+    next=(
+        Experiment(
+            "raise the slot limit and sweep past it",
+            "llama-server ... -np 16   (vLLM --max-num-seqs, SGLang --max-running-requests), then 1, 2, 4, 8, 16, 32 streams, with first-token times",
+            "queue: the total rises and each stream slows; saturation: the total stays and each stream halves",
+            cost=1,
+        ),
+    ),
+)

@@ -1,0 +1,144 @@
+"""Do the cards take turns?
+
+What it finds
+    A model split over cards by layers, with one batch in flight: at almost every instant only one card runs kernels.
+
+Why it matters
+    Each of N cards then reads about 1/N busy, and that is the normal reading, not headroom. What can be gained is bounded by N
+    (an ideal tensor split), and the share of time in which no card works bounds the link, the host and everything else between
+    the stages together.
+
+How it decides
+    The utilisations of all serving cards are summed per sampling round. A serial split with one batch in flight sums to about
+    100 %: at most 106 % in the mean with driver windows that are not aligned. Confirmed needs a known layer split (given, or
+    device buffers or a pipeline line in the log), one batch in flight, at least ten rounds placed in the load, and every card at
+    3 % or more. The sum alone only fits: cards working in parallel for 1/N of the time give the same sum. Tensor or data split
+    rules it out. A row split is neither, so the question does not apply.
+
+Known problems
+    Pipeline stages that wait inside a receive kernel read busy while they wait; their sum can reach N x 100 % although the work
+    is serial. Prefill of a layer split is pipelined over micro-batches and raises the sum. Correlation between cards is not used:
+    driver windows of different cards are not aligned, and at one second it says nothing.
+"""
+
+from ..engine.rule import STATE, Experiment, Limit, Rival, Route, Rule
+
+FACTS = """
+WITH sums AS (
+    SELECT
+        scope_id, avg(util_sum) AS util_sum, min(util_sum) AS util_sum_min, max(util_sum) AS util_sum_max, count(*) AS rounds,
+        stddev_samp(util_sum) / sqrt(count(*)) AS se, max(cards) AS cards,
+        [{'source_id': min(source_id), 'line': min(line)}, {'source_id': max(source_id), 'line': max(line)}] AS ev
+    FROM main.util_sums WHERE complete GROUP BY scope_id
+), means AS (
+    SELECT l.scope_id, l.gpu, avg(l.util_gpu) AS mean_util
+    FROM main.samples_in_load l JOIN main.util_sums u USING (scope_id, source_id, cycle)
+    WHERE u.complete GROUP BY l.scope_id, l.host, l.gpu HAVING max(l.util_gpu) > 2 OR max(l.mem_used) > 1024
+), per_card AS (
+    SELECT scope_id, min(mean_util) AS card_min, string_agg(printf('%.1f', mean_util), ' + ' ORDER BY gpu) AS cards_text FROM means GROUP BY scope_id
+), split AS (
+    SELECT scope_id, value AS split, origin AS split_origin, given AS split_given, ev AS split_ev FROM main.config_in_scope WHERE key = 'split'
+), devices AS (
+    SELECT scope_id, num_hi AS devices FROM main.config_in_scope WHERE key = 'split_devices'
+), family AS (
+    SELECT scope_id, value AS server FROM main.config_in_scope WHERE key = 'server'
+), foreign_processes AS (
+    -- two different compute processes on one card in one round: somebody else works there too
+    SELECT count(*) AS foreign_seen FROM (
+        SELECT source_id, cycle, gpu FROM main.gpu_processes WHERE pid IS NOT NULL AND coalesce(kind, 'C') LIKE '%C%' AND coalesce(util_gpu, 1) > 0
+        GROUP BY source_id, cycle, gpu HAVING count(DISTINCT pid) > 1
+    )
+)
+SELECT
+    sc.scope_id,
+    s.util_sum, s.ev AS util_sum_ev, s.util_sum_min, s.util_sum_max, s.rounds, s.cards, c.card_min, c.cards_text,
+    100 - s.util_sum + 2 * s.se + 0.5 * s.cards AS idle_bound,
+    sp.split, sp.split_origin, sp.split_given, sp.split_ev,
+    CASE WHEN sp.split IS NULL THEN NULL WHEN sp.split = 'row' THEN 1 ELSE 0 END AS split_is_row,
+    CASE WHEN sp.split IS NULL THEN NULL WHEN sp.split IN ('tensor', 'data') THEN 1 ELSE 0 END AS split_is_parallel,
+    -- llama.cpp decodes all slots as one batch, so a layer split has one in flight; a pipeline has as many as there are streams
+    CASE WHEN sp.split = 'layer' THEN 1 WHEN sp.split = 'pipeline' THEN sc.concurrency END AS batches_in_flight,
+    CASE WHEN sp.split IN ('layer', 'pipeline') THEN 1 WHEN sp.split IS NOT NULL THEN 0 END AS split_is_serial,
+    greatest(0, coalesce(d.devices, s.cards) - s.cards) AS cards_missing,
+    f.foreign_seen
+FROM main.scopes sc
+LEFT JOIN sums s USING (scope_id) LEFT JOIN per_card c USING (scope_id) LEFT JOIN split sp USING (scope_id)
+LEFT JOIN devices d USING (scope_id) LEFT JOIN family fa USING (scope_id) CROSS JOIN foreign_processes f
+"""
+
+RULE = Rule(
+    id="turn-taking",
+    claim=STATE,
+    about="cards taking turns",
+    question="Do the cards take turns?",
+    scopes=("trace", "step", "regime"),
+    facts=FACTS,
+    limits={
+        "sum_hi": Limit(106, "%", "driver windows that are not aligned add up to 6 to the mean of ten rounds of a serial split"),
+        "sum_lo": Limit(90, "%", "a serial split with at most a tenth of idle time"),
+        "card_busy": Limit(3, "%", "a card below that does no stage of its own"),
+    },
+    applies=("split_is_row < 1",),
+    confirmed=(
+        Route(
+            "a layer split with one batch in flight, and the cards together are busy once",
+            when=(
+                "split_is_serial >= 1",
+                "batches_in_flight <= 1",
+                "util_sum <= sum_hi",
+                "card_min >= card_busy",
+                "cards >= 2",
+                "cards_missing <= 0",
+                "foreign_seen <= 0",
+            ),
+            uses=("util", "config"),
+            says="The {cards:int} cards take turns. {cards_text} = {util_sum:%} ({util_sum_min:}..{util_sum_max:}, {rounds:int} samples), split = {split}. "
+            "At most {idle_bound:%} of the time no card works; the per-card figure is the normal reading, not headroom.",
+        ),
+    ),
+    ruled_out=(
+        Route(
+            "all cards work on every token",
+            when=("split_is_parallel >= 1",),
+            uses=("config",),
+            says="The cards do not take turns. split = {split}, every card works on every token.",
+        ),
+    ),
+    fits=(
+        Route(
+            "the sum of all cards is one busy card",
+            when=("util_sum >= sum_lo", "util_sum <= sum_hi", "card_min >= card_busy", "cards >= 2"),
+            uses=("util",),
+            rivals=("parallel",),
+            says="The cards may take turns. {cards_text} = {util_sum:%} ({util_sum_min:}..{util_sum_max:}, {rounds:int} samples) is what {cards:int} cards taking turns show.",
+        ),
+    ),
+    rivals={
+        "parallel": Rival(
+            "cards that work in parallel, each busy a fraction of the time",
+            closed=("split_is_serial >= 1", "batches_in_flight <= 1"),
+            settle="state how the model is split (--given split=layer or tensor), keep the server's start-up log, or trace 10 s with nsys",
+        ),
+    },
+    collect={
+        "split_is_serial": "how the model is split: --given split=layer, or llama-server -lv 4 (start-up lines with one model buffer per card)",
+        "split_is_parallel": "how the model is split: --given split=tensor or layer",
+        "batches_in_flight": "how the model is split and how many requests ran",
+        "util_sum": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt   (all cards, while the load runs)",
+        "card_min": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt   (all cards, while the load runs)",
+        "cards": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt   (all cards, while the load runs)",
+        "cards_missing": "the utilisation of every card the model runs on",
+        "foreign_seen": "nvidia-smi pmon -d 1",
+    },
+    means="Turn-taking is how a layer split works, not a fault. One stream cannot go faster by adding cards.",
+    remedy="A tensor split lets all cards work on every token: at best {cards:int} times as fast, less what the link takes.",
+    not_a_remedy="More cards, a faster link or a higher power limit do not make one stream of a layer split faster.",
+    next=(
+        Experiment(
+            "trace 10 s with nsys and look at the overlap of kernels between cards",
+            "nsys profile -t cuda,nvtx,osrt --cuda-graph-trace=node -d 10 -o trace <server command>",
+            "overlap of at most 5 % within one request: turns; 20 % or more: parallel",
+            cost=3,
+        ),
+    ),
+)
