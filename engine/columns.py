@@ -317,6 +317,7 @@ class Token:
     unit: str = ""
     why: str = ""
     exponent: int = 0
+    value: float | None = None  # of a duration such as 1m22s
 
 
 def _strip(cell: str) -> str:
@@ -344,7 +345,7 @@ def token(cell: str) -> Token:
     long = _LONG.fullmatch(text)
     if long and sum(g is not None for g in long.groups()) >= 2:
         hours, minutes, seconds = (float((g or "0").replace(",", ".")) for g in long.groups())
-        return Token(repr(hours * 3600 + minutes * 60 + seconds), "s")
+        return Token(text, "s", value=hours * 3600 + minutes * 60 + seconds)
     return _number(text)
 
 

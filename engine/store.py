@@ -63,6 +63,8 @@ class Store:
             raise ValueError(f"table {target} has no column {', '.join(sorted(unknown))}; it has {', '.join(declared.names)}")
         if source_id is not None:
             frame = frame.with_columns(source_id=pl.lit(source_id, dtype=pl.Int32))
+        # An all-NULL column has no type of its own, and DuckDB refuses it without one.
+        frame = frame.with_columns(pl.col(name).cast(pl.String) for name, kind in frame.schema.items() if kind == pl.Null)
         private = [c for c in declared.columns if c.privacy != "public" and c.name in frame.columns]
         frame = frame.with_columns(*(self._hide(target, c, frame[c.name]) for c in private)) if private else frame
         columns = {c.name: c for c in declared.columns}

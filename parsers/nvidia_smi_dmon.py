@@ -101,7 +101,9 @@ _HEADER = re.compile(r"(?i)^#*\s*(?:(?:date|time)\s+)*gpu\s+[a-z]")
 _UNITS = re.compile(r"(?i)^#*\s*(?:yyyymmdd\s+)?(?:hh:mm:ss\s+)?idx(?:\s|$)")
 _ROW = re.compile(r"^#*\s*(?:[0-9]{8}\s+)?(?:[0-9]{2}:[0-9]{2}:[0-9]{2}\s+)?[0-9]{1,4}(?:\s+(?:-?[0-9.]+|-|N/A))+\s*$")
 _REFUSED = re.compile(r"(?i)not supported on the device\(s\)|failed to process command line")
-_COMMAND = re.compile(r"^(?:\S*[$#>%:]\s*|\+\s*)?(?:(?:sudo|timeout|stdbuf|nohup|-?\w+)\s+)*(?:\S*/)?nvidia-smi(?:\.exe)?\s+(?:.*\s)?dmon\b")
+_COMMAND = re.compile(
+    r"^(?:\S*[$#>%:]\s*|\+\s*)?(?:(?:sudo|timeout|stdbuf|nohup|-?\w+)\s+)*(?:\S*/)?nvidia-smi(?:\.exe)?\s+(?:.*\s)?dmon\b"
+)
 _DELAY = r"dmon\b.*?(?:\s-d\s*|\s--delay[= ])([0-9]{1,5})\b"
 _PROMPT = re.compile(r"^\S*[@:~][^\s]*[$#%>]\s*$|^[$#>]\s*$|^```\w*$|^~~~\w*$")
 _NUMBER = r"^-?[0-9]{1,12}(?:\.[0-9]{1,6})?$"
@@ -383,9 +385,12 @@ def _cycled(rows: pl.DataFrame, state: _State) -> pl.DataFrame:
     if state.last_start is not None:
         known = pl.DataFrame({"cycle": [state.last_start[0]], "time": [state.last_start[1]]}, schema=starts.schema)
         starts = pl.concat([known, starts.filter(pl.col("cycle") > state.last_start[0])])
-    step = starts.filter(pl.col("cycle").diff() == 1).height and starts.with_columns(
-        step=pl.when(pl.col("cycle").diff() == 1).then(pl.col("time").diff()).otherwise(None)
-    ).filter(pl.col("step") > 0)["step"].value_counts()
+    step = (
+        starts.filter(pl.col("cycle").diff() == 1).height
+        and starts.with_columns(step=pl.when(pl.col("cycle").diff() == 1).then(pl.col("time").diff()).otherwise(None))
+        .filter(pl.col("step") > 0)["step"]
+        .value_counts()
+    )
     if isinstance(step, pl.DataFrame):
         state.steps.update(dict(step.iter_rows()))
     state.last_start = (int(starts["cycle"][-1]), float(starts["time"][-1]))
@@ -458,7 +463,10 @@ def _finish(state: _State, emit: Emit) -> None:
         kind = "none" if state.dated is None else "local-no-zone"
         resolution = None if state.dated is None else 1.0
         row = {"line": line, "kind": kind, "resolution_s": resolution, "interval_s": state.interval}
-        emit("clocks", pl.DataFrame([row], schema={"line": pl.Int64, "kind": pl.String, "resolution_s": pl.Float64, "interval_s": pl.Float64}))
+        emit(
+            "clocks",
+            pl.DataFrame([row], schema={"line": pl.Int64, "kind": pl.String, "resolution_s": pl.Float64, "interval_s": pl.Float64}),
+        )
     odd = [{"line": line, "kind": k, "n": n, "note": _NOTES[k]} for k, n in state.odd.items() if n]
     if odd:
         emit("quality", pl.DataFrame(odd, schema={"line": pl.Int64, "kind": pl.String, "n": pl.Int64, "note": pl.String}))
@@ -494,9 +502,101 @@ def _look(head: Head) -> _Look:
 
 def _headerless(head: Head) -> bool:
     """Right-aligned rows of equal length and cell count, all numbers or `-`: dmon that lost its header."""
-    shapes = {(len(line.rstrip()), len(line.split())) for line in head.text.splitlines()[:200] if _ROW.match(line.strip()) and line[:1] == " "}
+    shapes = {
+        (len(line.rstrip()), len(line.split())) for line in head.text.splitlines()[:200] if _ROW.match(line.strip()) and line[:1] == " "
+    }
     rows = sum(bool(_ROW.match(line.strip())) for line in head.text.splitlines()[:200])
     return rows >= 2 and 0 < len(shapes) <= 3 and min(cells for _, cells in shapes) >= 4
+
+
+_SAMPLES = (
+    Sample(
+        text="""# gpu   pwr  temp    sm   mem   enc   dec  mclk  pclk pviol tviol    fb  bar1 sbecc dbecc   pci rxpci txpci
+# Idx     W     C     %     %     %     %   MHz   MHz     %  bool    MB    MB  errs  errs  errs  MB/s  MB/s
+    0    97    71    34    11     0     0  5005  1721     3     0  7214     5     -     -     0    52     9
+    1    88    66     0     0     0     0  5005  1695     0     0  7190     5     -     -     0     0 209713
+    0    99    71    38    12     0     0  5005  1721     2     0  7214     5     -     -     0    48    11
+""",
+        rows={
+            "gpu_samples": [
+                {
+                    "line": 3,
+                    "gpu": 0,
+                    "cycle": 0,
+                    "time": None,
+                    "power_w": 97.0,
+                    "temp": 71.0,
+                    "mem_temp": None,
+                    "util_gpu": 34.0,
+                    "pviol": 3.0,
+                },
+                {"line": 4, "gpu": 1, "cycle": 0, "mem_used": 7190.0, "pcie_rx": 0.0, "pcie_tx": None, "pcie_probe_s": 0.02},
+                {"line": 5, "gpu": 0, "cycle": 1, "sm_clock": 1721.0, "mem_clock": 5005.0, "pcie_rx": 48.0, "pcie_tx": 11.0},
+            ],
+            "clocks": [{"kind": "none", "interval_s": None}],
+            "quality": [{"kind": "pcie-glitch", "n": 1}],
+        },
+        versions="2016 (one temp column)",
+    ),
+    Sample(
+        text="""#Date       Time        gpu    pwr  gtemp  mtemp     sm    mem    enc    dec    jpg    ofa  rxpci  txpci
+#YYYYMMDD   HH:MM:SS    Idx      W      C      C      %      %      %      %      %      %   MB/s   MB/s
+ 20250306   23:59:58      0    212     61      -     88     41      0      0      0      0    310     95
+ 20250306   23:59:58      1     64     44      -      -      -      -      -      -      -      2      0
+#Date       Time        gpu    pwr  gtemp  mtemp     sm    mem    enc    dec    jpg    ofa  rxpci  txpci
+#YYYYMMDD   HH:MM:SS    Idx      W      C      C      %      %      %      %      %      %   MB/s   MB/s
+ 20250307   00:00:00      0    214     61      -     90     43      0      0      0      0    305  ^C  91
+""",
+        rows={
+            "gpu_samples": [
+                {"line": 3, "gpu": 0, "cycle": 0, "time": 1741305598.0, "util_gpu": 88.0, "util_mem": 41.0, "temp": 61.0, "mem_temp": None},
+                {"line": 4, "gpu": 1, "cycle": 0, "time": 1741305598.0, "util_gpu": None, "enc": None, "power_w": 64.0},
+                {"line": 7, "gpu": 0, "cycle": 1, "time": 1741305600.0, "pcie_rx": 305.0, "pcie_tx": 91.0, "pcie_probe_s": 0.02},
+            ],
+            "clocks": [{"kind": "local-no-zone", "resolution_s": 1.0, "interval_s": 2.0}],
+        },
+        versions="535 and later, -s put -o DT",
+    ),
+    Sample(
+        text="""# gpu    pwr  gtemp  mtemp      gract    smutil     smocc    mmaact      dram     pcitx     pcirx     nvlrx     nvltx
+# Idx      W      C      C      GPM:%     GPM:%     GPM:%     GPM:%     GPM:% GPM:MiB/s GPM:MiB/s GPM:MiB/s GPM:MiB/s
+    0    391     48     45          -         -         -         -         -         -         -         -         -
+    0    402     49     46         97        81        22        37        64       500      2000       100       200
+""",
+        rows={
+            "gpu_samples": [
+                {"line": 3, "gpu": 0, "sm_active": None, "pcie_rx": None, "pcie_probe_s": None, "power_w": 391.0},
+                {
+                    "line": 4,
+                    "sm_active": 0.81,
+                    "sm_occupancy": 0.22,
+                    "tensor_active": 0.37,
+                    "dram_active": 0.64,
+                    "pcie_tx": 524.288,
+                    "pcie_rx": 2097.152,
+                    "nvlink_rx": 104.8576,
+                    "nvlink_tx": 209.7152,
+                    "pcie_probe_s": None,
+                },
+            ],
+        },
+        versions="570 and later, --gpm-metrics on Hopper",
+    ),
+    Sample(
+        text="""# gpu, pwr, gtemp, mtemp, sm, mem, enc, dec, jpg, ofa, mclk, pclk
+# Idx, W, C, C, %, %, %, %, %, %, MHz, MHz
+0, 305, 57, -, 99, 72, 0, 0, 0, 0, 10501, 2610
+1, 23, 38, -, 0, 0, 0, 0, 0, 0, 405, 210
+""",
+        rows={
+            "gpu_samples": [
+                {"gpu": 0, "cycle": 0, "power_w": 305.0, "util_gpu": 99.0, "util_mem": 72.0, "mem_clock": 10501.0, "sm_clock": 2610.0},
+                {"gpu": 1, "cycle": 0, "power_w": 23.0, "mem_temp": None},
+            ],
+        },
+        versions="550 and later, --format csv (shape inferred: no published output)",
+    ),
+)
 
 
 class NvidiaSmiDmon:
@@ -504,7 +604,7 @@ class NvidiaSmiDmon:
 
     name = "nvidia-smi-dmon"
     api = 1
-    samples: Sequence[Sample] = ()
+    samples: Sequence[Sample] = _SAMPLES
 
     def claims(self, head: Head) -> Claim | Refusal | None:
         """A header of dmon anywhere in the head; without one, a refusal that says what is missing."""

@@ -240,11 +240,18 @@ def _from_command(line: str) -> _Layout | None:
     names = [_canonical(n) for n in found[1].strip(",").split(",")]
     if not any(n in _NUMERIC or n == _MASK for n in names) or len(names) < 2:
         return None
-    return _layout(names, [None] * len(names), ",", strict=r"^[^,]*[0-9\]](?:,|\s|%)")
+    return _layout(
+        names, [None] * len(names), ",", strict="," if "nounits" in line else r",.*(?:%|MiB|MHz| W|\]|N/A)|(?:%|MiB|MHz| W|\]|N/A),"
+    )
 
 
 def _bind_text(line: str) -> _Layout | None:
-    return _from_command(line) or _header(line)
+    """Layout a line gives to the rows below it: a command, a header, or a header glued to a row that a kill cut short."""
+    found = _from_command(line) or _header(line)
+    if found is not None or not line[:1].isalnum() or "query-gpu" in line:
+        return found
+    starts = (m.start() for m in re.finditer(r"(?<![a-z_.])[a-z][a-z_.]*(?: \[[^\]]*\])?(?=[,;\t])", line) if m.start())
+    return next((x for k in starts if re.search("[0-9]", line[:k]) and (x := _header(line[k:])) is not None and len(x.names) > 1), None)
 
 
 # ---------------------------------------------------------------- inference without a header
@@ -371,13 +378,14 @@ def _percentages(table: _Table, columns: list[int], names: dict[int, str]) -> No
     if not columns or not table.seen(columns[0]):
         return
     if len(columns) == 1:
-        if not table.creeping(columns[0]):
+        # a lone percentage that neither jumps nor touches an end may as well be a fan
+        if (table.lively(columns[0]) or min(table.seen(columns[0])) == 0) and not table.creeping(columns[0]):
             names[columns[0]] = "utilization.gpu"
         return
     first, second = columns[:2]
     busy = [(a, b) for a, b in table.pairs(first, second) if max(a, b) >= 20]
     if not busy:
-        if max(max(table.seen(i), default=0) for i in columns) < 20:
+        if min(table.seen(first)) == 0 and max(max(table.seen(i), default=0) for i in columns) < 20:
             names[first] = "utilization.gpu"
         return
     if table.lively(first) and sum(a >= b for a, b in busy) >= 0.9 * len(busy) and not table.creeping(first):
@@ -504,7 +512,12 @@ def _infer(text: str) -> tuple[_Layout, bool] | str | None:
     if len(masks) == 1 and all(int(c[masks[0]][1], 16) < 0x100 for c in rows if c[masks[0]][0] == "mask"):
         names[masks[0]] = _MASK
     if not any(n in _NUMERIC for n in names.values()):
-        certain = united or any(k in ("uuid", "bus") for k in classes) or ("stamp" in classes and len(rows) >= 0.9 * filled)
+        certain = (
+            united
+            or any(k == "na" for c in rows for k, _ in c)
+            or any(k in ("uuid", "bus") for k in classes)
+            or ("stamp" in classes and len(rows) >= 0.9 * filled)
+        )
         return "rows of nvidia-smi without a header, and nothing proves what the columns are" if certain else None
     strict = "^" + r"\s*,\s*".join(f"(?:{_CLASSES[k]}|{_CLASSES['na']})" for k in classes) + "$"
     return _layout([names.get(i) for i in range(size)], [None] * size, ",", strict), united
@@ -523,6 +536,7 @@ class _State:
     cards: dict[str, int] = field(default_factory=dict)  # uuid, bus id or serial -> number by first appearance
     odd: Counter[str] = field(default_factory=Counter)
     empty: Counter[str] = field(default_factory=Counter)  # column -> cells without a value
+    united: dict[tuple[str, int], bool] = field(default_factory=dict)  # (header, cell) -> cells carry their unit
     counts: Counts = field(default_factory=Counts)
     resolution: float | None = None
     first_line: int | None = None
@@ -617,7 +631,7 @@ def _number(text: pl.Expr, unit: str, printed: str | None) -> tuple[pl.Expr, pl.
     return value, shape
 
 
-def _read(frame: pl.DataFrame, layout: _Layout, state: _State, cut_line: int | None) -> pl.DataFrame:
+def _read(frame: pl.DataFrame, layout: _Layout, state: _State, cut_line: int | None, key: str) -> pl.DataFrame:
     """Typed rows of the lines that fit the layout; lines most of whose cells have the wrong shape are left out."""
     import polars as pl
 
@@ -632,6 +646,14 @@ def _read(frame: pl.DataFrame, layout: _Layout, state: _State, cut_line: int | N
         if name in _NUMERIC:
             _, unit, _ = _NUMERIC[name]
             value, shape = _number(text, unit, layout.units[cell])
+            if unit in ("%", "W", "MHz", "MiB"):
+                # where cells carry units, a number without one was cut
+                if (key, cell) not in state.united:
+                    state.united[key, cell] = bool(
+                        rows.select(text.str.contains(r"[0-9] ?[%MGKmW]").sum() * 2 > text.str.contains("^[0-9]").sum()).item()
+                    )
+                shape = shape & (text.str.contains(r"[^0-9]$") | pl.lit(not state.united[key, cell]))
+                value = pl.when(shape).then(value).otherwise(None)
         elif name in ("index", "count"):
             value, shape = text.str.extract(r"^([0-9]{1,4})$", 1).cast(pl.Int32), text.str.contains(r"^[0-9]{1,4}$")
         elif name == _MASK:
@@ -644,8 +666,11 @@ def _read(frame: pl.DataFrame, layout: _Layout, state: _State, cut_line: int | N
             shape = text.str.contains(r"^[0-9A-Za-z:.-]{4,64}$") & ~text.str.contains(nothing)
             value = pl.when(shape).then(text).otherwise(None)
         elif name == "timestamp":
-            shape = text.str.contains(rf"^{_STAMP}$")
-            value = pl.when(shape).then(text).otherwise(None)
+            stamped = text.str.contains(rf"^{_STAMP}$")
+            value = pl.when(stamped).then(text).otherwise(None)
+            # a spreadsheet may have turned it into something else: no time then, but still a row
+            shape = stamped | text.str.contains(r"^[0-9][0-9:./ ,-]{3,}(?: ?[AP]M)?$")
+            raw["stamped"] = stamped | text.str.contains(nothing)
         elif name in ("name", "driver_version", "mig.mode.current"):
             shape = text.str.contains(r"^[\x20-\x7e]{1,80}$")
             value = pl.when(shape & ~text.str.contains(nothing)).then(text).otherwise(None)
@@ -670,8 +695,9 @@ def _accept(
     if not checked:
         return pl.DataFrame(schema={"line": pl.Int64})
     bad = pl.sum_horizontal([(~s).cast(pl.Int32) for s in checked])
-    typed = rows.select("line", "segment", bad=bad, stamped=shapes.get("timestamp", pl.lit(True)), **{f"f:{n}": v for n, v in raw.items()})
-    typed = typed.filter((pl.col("bad") * 2 <= len(checked) - (len(checked) == 1)) if not layout.strict else pl.col("bad") == 0)
+    stamped = raw.pop("stamped", pl.lit(True))
+    typed = rows.select("line", "segment", bad=bad, stamped=stamped, **{f"f:{n}": v for n, v in raw.items()})
+    typed = typed.filter((pl.col("bad") == 0) | (pl.lit(not layout.strict) & (pl.col("bad") * 3 < len(checked))))
     state.odd["garbled-cell"] += int(typed["bad"].sum() or 0)
     state.odd["timestamp-unread"] += int((~typed["stamped"]).sum() or 0)
     if cut_line is not None and layout.names[-1] and len(typed) and typed["line"][-1] == cut_line:
@@ -690,7 +716,9 @@ def _combine(typed: pl.DataFrame, layout: _Layout, state: _State) -> pl.DataFram
         if ranked:
             low, high = _BOUNDS[_NUMERIC[ranked[0]][1]]
             kept = [pl.when(pl.col(f"f:{n}").is_between(low, high)).then(f"f:{n}").otherwise(None) for n in ranked]
-            state.odd["out-of-range"] += int(typed.select(pl.sum_horizontal([(~pl.col(f"f:{n}").is_between(low, high)).sum() for n in ranked])).item() or 0)
+            state.odd["out-of-range"] += int(
+                typed.select(pl.sum_horizontal([(~pl.col(f"f:{n}").is_between(low, high)).sum() for n in ranked])).item() or 0
+            )
             out[into] = pl.coalesce(kept)
     bits = [f"f:{n}" for n in fields if _bit(n)]
     masks = ([pl.col(f"f:{_MASK}")] if _MASK in fields else []) + (
@@ -702,7 +730,9 @@ def _combine(typed: pl.DataFrame, layout: _Layout, state: _State) -> pl.DataFram
         if name in fields:
             out[column] = pl.col(f"f:{name}").cast(pl.String)
     if "mig.mode.current" in fields:
-        out["mig"] = pl.col("f:mig.mode.current").replace_strict({"Enabled": True, "Disabled": False}, default=None, return_dtype=pl.Boolean)
+        out["mig"] = pl.col("f:mig.mode.current").replace_strict(
+            {"Enabled": True, "Disabled": False}, default=None, return_dtype=pl.Boolean
+        )
     if "count" in fields:
         out["count"] = pl.col("f:count")
     out["time"] = _time(pl.col("f:timestamp")) if "timestamp" in fields else pl.lit(None, pl.Float64)
@@ -713,7 +743,12 @@ def _combine(typed: pl.DataFrame, layout: _Layout, state: _State) -> pl.DataFram
     if "timestamp" in fields and rows["time"].is_not_null().any():
         fine = bool(typed["f:timestamp"].str.contains(r"[.,][0-9]+$").any())
         state.resolution = 0.001 if fine else (state.resolution or 1.0)
-    for column, label in (("util_gpu", "GPU utilisation"), ("util_mem", "memory utilisation"), ("power_w", "power"), ("mem_used", "memory in use")):
+    for column, label in (
+        ("util_gpu", "GPU utilisation"),
+        ("util_mem", "memory utilisation"),
+        ("power_w", "power"),
+        ("mem_used", "memory in use"),
+    ):
         if column in rows.columns:
             state.empty[label] += rows[column].null_count()
     return _numbered(rows, state)
@@ -725,7 +760,8 @@ def _time(text: pl.Expr) -> pl.Expr:
 
     plain = text.str.replace_all("-", "/", literal=True).str.replace("T", " ", literal=True).str.replace(",", ".", literal=True)
     stamp = plain.str.to_datetime("%Y/%m/%d %H:%M:%S%.f", time_unit="us", strict=False)
-    return stamp.dt.timestamp("us").cast(pl.Float64) / 1e6
+    us = stamp.dt.timestamp("us")
+    return (us // 1_000_000).cast(pl.Float64) + (us % 1_000_000).cast(pl.Float64) / 1e6
 
 
 def _numbered(rows: pl.DataFrame, state: _State) -> pl.DataFrame:
@@ -753,14 +789,14 @@ def _rows(first: int, text: str, state: _State) -> pl.DataFrame:
     for (header,), group in frame.filter(pl.col("kind") == "text").group_by("header", maintain_order=True):
         layout = state.layouts.get(str(header))
         if layout is not None and any(layout.names):
-            part = _read(group, layout, state, cut_line)
+            part = _read(group, layout, state, cut_line, str(header))
             parts += [part] if len(part) else []
     rows = pl.concat(parts, how="diagonal").sort("line") if parts else pl.DataFrame(schema={"line": pl.Int64})
-    _count(frame, rows, state)
+    _count(frame, rows, state, cut_line)
     return rows
 
 
-def _count(frame: pl.DataFrame, rows: pl.DataFrame, state: _State) -> None:
+def _count(frame: pl.DataFrame, rows: pl.DataFrame, state: _State, cut_line: int | None) -> None:
     """Rows and messages are matched; headers and blank lines noise; row-like lines that do not fit near misses."""
     import polars as pl
 
@@ -768,9 +804,12 @@ def _count(frame: pl.DataFrame, rows: pl.DataFrame, state: _State) -> None:
     kinds = Counter(rest["kind"].to_list())
     text = rest.filter(pl.col("kind") == "text")
     reads = [h for h, layout in state.layouts.items() if layout is not None and any(layout.names)]
-    looks = pl.col("text").str.contains(r"[,;\t]\s*[0-9.,]+ (?:%|MiB|MHz|W)\s*(?:[,;\t]|$)|^[0-9]{4}/[0-9]{2}/[0-9]{2} [0-9:]{8}\.[0-9]{1,3}\s*(?:[,;\t]|$)")
-    last_cut = pl.col("text").str.contains(r"^[0-9A-Z][^,]*,")
-    near = text.filter(pl.col("header").is_in(reads) & looks | (pl.col("header").is_in(reads) & last_cut & (pl.col("header") != "")))
+    looks = pl.col("text").str.contains(
+        r"[,;\t]\s*[0-9.,]+ (?:%|MiB|MHz|W)\s*(?:[,;\t]|$)|^[0-9]{4}/[0-9]{2}/[0-9]{2} [0-9:]{8}\.[0-9]{1,3}\s*(?:[,;\t]|$)"
+    )
+    bare = pl.col("text").str.contains(r"^[0-9][0-9., ;\t]*[,;\t][0-9., ;\t]*$")
+    cut = (pl.col("line") == (cut_line or -1)) & pl.col("text").str.contains("[0-9]")
+    near = text.filter(pl.col("header").is_in(reads) & (looks | bare | cut))
     counts = state.counts
     messages = sum(n for k, n in kinds.items() if k in _MESSAGES)
     for k, n in kinds.items():
@@ -813,10 +852,10 @@ def _learn(rows: pl.DataFrame) -> _Rounds:
         rounds.mode = "count" if rounds.k else "unknown"
         return rounds
     if rounds.k is None:
-        sizes = Counter(starts.cum_sum().value_counts(sort=False)[:, 1].to_list())
+        runs = free.group_by(starts.cum_sum().alias("run"), maintain_order=True).len()["len"].to_list()
+        sizes = Counter(runs[:-1] or runs)  # the last round may be unfinished
         size, n = sizes.most_common(1)[0]
-        # the last round may be unfinished
-        rounds.k = size if n >= 0.8 * max(1, sum(sizes.values()) - 1) else None
+        rounds.k = size if n >= 0.8 * sum(sizes.values()) else None
     return rounds
 
 
@@ -869,7 +908,11 @@ def _advance(rows: pl.DataFrame, rounds: _Rounds) -> None:
     """Remember the end of what was emitted, and count the steps between rounds."""
     import polars as pl
 
-    starts = rows.filter(pl.col("time").is_not_null() & pl.col("cycle").is_not_null()).group_by("cycle", maintain_order=True).agg(pl.col("time").first())
+    starts = (
+        rows.filter(pl.col("time").is_not_null() & pl.col("cycle").is_not_null())
+        .group_by("cycle", maintain_order=True)
+        .agg(pl.col("time").first())
+    )
     if len(starts):
         if rounds.start is not None:
             known = pl.DataFrame({"cycle": [rounds.start[0]], "time": [rounds.start[1]]}, schema=starts.schema)
@@ -887,7 +930,15 @@ def _advance(rows: pl.DataFrame, rounds: _Rounds) -> None:
     rounds.gpu, rounds.time = rows["gpu"][-1], rows["time"][-1]
 
 
-_ABOUT = {"name": "name", "uuid": "uuid", "bus_id": "bus_id", "memory_mib": "mem_total", "power_limit_w": "power_limit_w", "driver": "driver", "mig": "mig"}
+_ABOUT = {
+    "name": "name",
+    "uuid": "uuid",
+    "bus_id": "bus_id",
+    "memory_mib": "mem_total",
+    "power_limit_w": "power_limit_w",
+    "driver": "driver",
+    "mig": "mig",
+}
 
 
 def _cards(rows: pl.DataFrame, rounds: _Rounds) -> None:
@@ -898,7 +949,9 @@ def _cards(rows: pl.DataFrame, rounds: _Rounds) -> None:
     known = rows.filter(pl.col("gpu").is_not_null())
     if not about or not len(known):
         return
-    first = known.group_by("gpu", maintain_order=True).agg(pl.col("line").first(), **{k: pl.col(v).drop_nulls().first() for k, v in about.items()})
+    first = known.group_by("gpu", maintain_order=True).agg(
+        pl.col("line").first(), **{k: pl.col(v).drop_nulls().first() for k, v in about.items()}
+    )
     for row in first.iter_rows(named=True):
         if row["gpu"] in rounds.gpus or len(rounds.gpus) < MAX_CARDS:
             card = rounds.gpus.setdefault(row["gpu"], {"gpu": row["gpu"], "line": row["line"]})
@@ -957,7 +1010,10 @@ def _finish(state: _State, rounds: _Rounds, inferred: Iterable[str | None], emit
     if state.first_line is not None:
         kind = "local-no-zone" if rounds.start is not None or state.resolution else "none"
         row = {"line": line, "kind": kind, "resolution_s": state.resolution, "interval_s": _interval(rounds.steps)}
-        emit("clocks", pl.DataFrame([row], schema={"line": pl.Int64, "kind": pl.String, "resolution_s": pl.Float64, "interval_s": pl.Float64}))
+        emit(
+            "clocks",
+            pl.DataFrame([row], schema={"line": pl.Int64, "kind": pl.String, "resolution_s": pl.Float64, "interval_s": pl.Float64}),
+        )
     cards = [c for c in rounds.gpus.values() if len(c) > 2]
     if cards:
         types = {"line": pl.Int64, "gpu": pl.Int32, "name": pl.String, "uuid": pl.String, "bus_id": pl.String}
@@ -972,7 +1028,9 @@ def _finish(state: _State, rounds: _Rounds, inferred: Iterable[str | None], emit
     if mapping and state.first_line is not None:
         odd.append(("columns-inferred", state.counts.matched, f"no header; by shape and behaviour: {mapping}"))
     if odd:
-        frame = pl.DataFrame([(line, *o) for o in odd], schema={"line": pl.Int64, "kind": pl.String, "n": pl.Int64, "note": pl.String}, orient="row")
+        frame = pl.DataFrame(
+            [(line, *o) for o in odd], schema={"line": pl.Int64, "kind": pl.String, "n": pl.Int64, "note": pl.String}, orient="row"
+        )
         emit("quality", frame)
 
 
@@ -988,13 +1046,87 @@ def _headers(text: str) -> list[_Layout]:
 def _foreign(text: str, layouts: list[_Layout]) -> bool:
     """There is text beside the rows."""
     sizes = {(len(x.names), x.sep) for x in layouts}
-    for line in text.splitlines()[:INFER_LINES]:
+    for line in text.splitlines()[:INFER_LINES][:-1]:  # the last line may be cut
         line = line.strip("`> \t")
         if not line or any(re.search(p, line) for p in _MESSAGES.values()) or _bind_text(line) is not None:
             continue
-        if not any(line.count(sep) <= size - 1 and (sep in line or size == 1) for size, sep in sizes):
+        alone = re.match(r"^[0-9.]+( |$)|^\[", line)
+        if not any(line.count(sep) == size - 1 and (size > 1 or alone) for size, sep in sizes):
             return True
     return False
+
+
+_SAMPLES = (
+    Sample(
+        text="""timestamp, index, name, utilization.gpu [%], utilization.memory [%], memory.used [MiB], memory.total [MiB], power.draw [W], power.limit [W]
+2025/11/04 08:15:00.120, 0, NVIDIA RTX 6000 Ada Generation, 97 %, 61 %, 40112 MiB, 49140 MiB, 271.35 W, 300.00 W
+2025/11/04 08:15:00.124, 1, NVIDIA RTX 6000 Ada Generation, 0 %, 0 %, 4 MiB, 49140 MiB, [N/A], 300.00 W
+2025/11/04 08:15:01.126, 0, NVIDIA RTX 6000 Ada Generation, 95 %, 60 %, 40112 MiB, 49140 MiB, 268.90 W, 300.00 W
+2025/11/04 08:15:01.130, 1, NVIDIA RTX 6000 Ada Generation, 0 %, 0 %, 4 MiB, 49140 MiB, 19.02 W, 300.00 W
+""",
+        rows={
+            "gpu_samples": [
+                {
+                    "line": 2,
+                    "gpu": 0,
+                    "cycle": 0,
+                    "time": 1762244100.12,
+                    "util_gpu": 97.0,
+                    "util_mem": 61.0,
+                    "mem_used": 40112.0,
+                    "power_w": 271.35,
+                },
+                {"line": 3, "gpu": 1, "cycle": 0, "util_gpu": 0.0, "power_w": None, "power_limit_w": 300.0},
+                {"line": 4, "gpu": 0, "cycle": 1, "time": 1762244101.126},
+                {"line": 5, "gpu": 1, "cycle": 1, "power_w": 19.02, "mem_total": 49140.0},
+            ],
+            "gpus": [{"gpu": 0, "name": "NVIDIA RTX 6000 Ada Generation", "memory_mib": 49140.0, "power_limit_w": 300.0}, {"gpu": 1}],
+            "clocks": [{"kind": "local-no-zone", "resolution_s": 0.001, "interval_s": 1.006}],
+        },
+        versions="418 to 610, csv in a loop",
+    ),
+    Sample(
+        text="""timestamp, pstate, temperature.gpu, clocks_throttle_reasons.sw_power_cap, clocks_throttle_reasons.hw_slowdown, clocks.current.sm [MHz]
+2017/06/02 11:00:01.500, P0, 71, Active, Not Active, 1506 MHz
+2017/06/02 11:00:02.502, P0, 72, Not Active, Not Active, 1607 MHz
+""",
+        rows={
+            "gpu_samples": [
+                {"gpu": 0, "cycle": 0, "temp": 71.0, "event_reasons": 4, "sm_clock": 1506.0},
+                {"gpu": 0, "cycle": 1, "temp": 72.0, "event_reasons": 0, "sm_clock": 1607.0},
+            ],
+            "quality": [{"kind": "gpu-by-position", "n": 2}],
+        },
+        versions="2017: throttle reasons, no index",
+    ),
+    Sample(
+        text="""0, 99 %, 58 %, 2310 MHz, 401.55 W
+1, 99 %, 57 %, 2325 MHz, 398.10 W
+""",
+        rows={
+            "gpu_samples": [
+                {"gpu": 0, "cycle": 0, "time": None, "util_gpu": 99.0, "util_mem": 58.0, "sm_clock": 2310.0, "power_w": 401.55},
+                {"gpu": 1, "cycle": 0, "util_gpu": 99.0, "util_mem": 57.0, "sm_clock": 2325.0, "power_w": 398.1},
+            ],
+            "quality": [{"kind": "columns-inferred", "n": 2}],
+        },
+        versions="noheader snapshot",
+    ),
+    Sample(
+        text="""index, utilization.gpu, power.draw, clocks_event_reasons.active
+0, 12, 71.40, 0x0000000000000001
+1, [Not Supported], [Unknown Error], [N/A]
+""",
+        rows={
+            "gpu_samples": [
+                {"gpu": 0, "util_gpu": 12.0, "power_w": 71.4, "event_reasons": 1},
+                {"gpu": 1, "util_gpu": None, "power_w": None, "event_reasons": None},
+            ],
+            "clocks": [{"kind": "none"}],
+        },
+        versions="nounits",
+    ),
+)
 
 
 class NvidiaSmiQuery:
@@ -1002,7 +1134,7 @@ class NvidiaSmiQuery:
 
     name = "nvidia-smi-query"
     api = 1
-    samples: Sequence[Sample] = ()
+    samples: Sequence[Sample] = _SAMPLES
 
     def claims(self, head: Head) -> Claim | Refusal | None:
         """A header with two known field names, one of them a measurement; else a command line; else rows that explain themselves."""
@@ -1018,7 +1150,9 @@ class NvidiaSmiQuery:
             lines = [x.strip("` \t") for x in head.text.splitlines()[:INFER_LINES] if x.strip("` \t")]
             rows = sum(bool(re.match(layout.strict or "", x)) for x in lines)
             whole = rows >= 0.95 * len(lines) - 1
-            return Claim(70 if whole and united else 45 if whole else 40, "rows of nvidia-smi --query-gpu without a header", shares=not whole)
+            return Claim(
+                70 if whole and united else 45 if whole else 40, "rows of nvidia-smi --query-gpu without a header", shares=not whole
+            )
         if layouts:
             return Refusal(30, "this is --query-compute-apps: it lists processes, not readings of cards")
         if isinstance(inferred, str):
@@ -1039,6 +1173,7 @@ class NvidiaSmiQuery:
                 inferred = found[0].names
                 state.layouts[""] = trial.layouts[""] = found[0]
         rounds = _learn(_rows(1, head, trial)) if head else _Rounds()
+        state.united = trial.united
         unknown = 0
         previous: tuple[int, str] | None = None
         for block in source.blocks():

@@ -48,15 +48,17 @@ from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 if TYPE_CHECKING:
     import polars as pl
 
-MAX_CHARS = 64 << 20
+MAX_CHARS = 32 << 20
 AGREE_S = 2.0
 DAY_S = 86_400.0
 MAX_REJECTS = 5
+MAX_BROKEN = 10_000
 
 Json = dict[str, Any]
 
 _NAMED = re.compile(
-    r"(?i)^(resp|response|out|output|completion|chat|reply|answer|result|req|request|r)?[-_. ]?\d+[^/]*$|^(resp|completion)"
+    r"(?i)^(resp|response|completion|chat|reply|answer|out|output|req|request|r)?[-_. ]?\d+\.(json|txt|out|ndjson|jsonl|sse|html?|body)$"
+    r"|^(resp|response|completion)[-_.]?\w*\.(json|ndjson|jsonl|sse)$"
 )
 _CURL_ERROR = re.compile(r"(?m)^curl: \(\d+\) ")
 _HTML = re.compile(r"(?is)^\s*<(!doctype\s+html|html)")
@@ -64,10 +66,10 @@ _HTTP_WORDS = re.compile(
     r"(?i)^\s*((HTTP/\S+ )?[45]\d\d )?(Internal Server Error|Bad Gateway|Service Unavailable|Gateway Time-?out|Too Many Requests|"
     r"upstream connect error|upstream request timeout|no healthy upstream)\b[^\n]{0,200}\s*$"
 )
-_SSE = re.compile(r"(?m)^data: ?[{\[]")
-_ERROR_KEYS = set(
-    ["error", "object", "message", "type", "param", "code", "detail", "status", "timestamp", "path", "error_type", "request_id"]
-)
+_ERROR_KEYS = {
+    *("error", "object", "message", "type", "param", "code", "detail"),
+    *("status", "timestamp", "path", "error_type", "request_id"),
+}
 
 
 def _basename(name: str) -> str:
@@ -104,6 +106,8 @@ def _objects(value: Any) -> Iterator[Json]:
 
 
 _START = re.compile(r"(?m)^(?:data: ?|[ \t]*)(?=[{\[])")
+_MARGIN = re.compile(r"(?m)^(?:data: ?)?[{\[]")
+_MORE = re.compile(r"[ \t]*(?:data: ?|,)?[ \t]*(?=[{\[])")
 
 
 def _scan(text: str) -> tuple[list[_Item], list[tuple[int, int]]]:
@@ -118,24 +122,21 @@ def _scan(text: str) -> tuple[list[_Item], list[tuple[int, int]]]:
         counted = place
         return line
 
-    while start := _START.search(text, at):
+    while len(broken) < MAX_BROKEN and (start := _START.search(text, at)):
         sse, place = text.startswith("data:", start.start()), start.end()
         found = _decode(text, place)
         first = line_at(place)
         if found is None:
             broken.append((first, first))
-            end = text.find("\n", place)
-            at = len(text) if end < 0 else end + 1
-            # what is broken inside an indented body is one broken body: go on at the next line that starts a value at its margin
-            margin = re.compile(r"(?m)^(?:data: ?)?[{\[]")
-            nxt = margin.search(text, at)
-            at = nxt.start() if nxt else len(text)
+            # whatever is indented belongs to the broken body: go on where a value starts at the margin
+            after = _MARGIN.search(text, place)
+            at = after.start() if after else len(text)
             continue
         while found is not None:
             value, end = found
             last = line_at(end - 1)
             items.extend(_Item(first, last, body, sse) for body in _objects(value))
-            more = re.compile(r"[ \t]*(?:data: ?|,)?[ \t]*(?=[{\[])").match(text, end)
+            more = _MORE.match(text, end)
             first, at = last, end
             found = _decode(text, more.end()) if more else None
     return items, broken
@@ -419,7 +420,7 @@ class _Response:
     status: str | None = None
     first_at: float | None = None
     last_at: float | None = None
-    step: float = 1.0
+    step: float = 0.0
     values: dict[str, float | None] = field(default_factory=dict)
     total_s: float | None = None
 
@@ -432,9 +433,8 @@ class _Response:
             if facts.token and self.first_at is None:
                 self.first_at = facts.at
             self.last_at = facts.at if self.last_at is None else max(self.last_at, facts.at)
-            self.step = max(self.step if self.values else 0.0, facts.at_step)
+            self.step = max(self.step, facts.at_step)
         self.values.update({k: v for k, v in facts.values.items() if v is not None})
-        self.values.setdefault("output_tokens", None)
         self.total_s = facts.extra.get("total_s") or self.total_s
 
     @property
@@ -721,9 +721,9 @@ _SAMPLES = (
     ),
     Sample(
         text='data: {"choices":[{"index":0,"delta":{"role":"assistant","content":null}}],"created":1789000001,"id":"chatcmpl-b","object":'
-        '"chat.completion.chunk"}\n\ndata: {"choices":[{"index":0,"delta":{"content":"a"}}],"created":1789000002,"id":"chatcmpl-b","object":'
-        '"chat.completion.chunk"}\n\ndata: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"created":1789000006,"id":"chatcmpl-b",'
-        '"object":"chat.completion.chunk"}\n\ndata: {"choices":[],"created":1789000006,"id":"chatcmpl-b","object":"chat.completion.chunk",'
+        '"chat.completion.chunk"}\n\ndata: {"choices":[{"index":0,"delta":{"content":"a"}}],"created":1789000002,"id":"chatcmpl-b",'
+        '"object":"chat.completion.chunk"}\n\ndata: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"created":1789000006,"id":'
+        '"chatcmpl-b","object":"chat.completion.chunk"}\n\ndata: {"choices":[],"created":1789000006,"id":"chatcmpl-b","object":"chat.completion.chunk",'
         '"usage":{"completion_tokens":90,"prompt_tokens":12,"total_tokens":102},"timings":{"prompt_n":12,"prompt_ms":80.0,"predicted_n":90,'
         '"predicted_ms":3900.0}}\n\ndata: [DONE]\n\n',
         rows={

@@ -99,6 +99,10 @@ _SIDEWAYS = rf"(?i){_SIDE_CELL}(?:[{_S}]|\s\s).*{_SIDE_CELL}(?:$|[{_S}]|\s\s)"
 _DATA = (
     rf"(?:^|[{_S}]|\s)[\s*_~≈`\"'>×x]*\d[\d.,]*k?\s*(?:[{_S}*_`\"'\s]|$)|^[\s>]*[|+:=─━┼├┡╞┠╟╠┣-][\s|+:=─━┼┤├┡╞╇┿╪╡┩┠╟╢╠╬╣┣╋┫╂┨-]{{2,}}$"
 )
+_MEASURE = (
+    r"(?i)tok|t/s|tps|throughput|tput|ttft|tpot|itl|laten|wall|time|zeit|agg|per[ _-]|rps|qps|req|e2e|duration|elapsed|speed|durchsatz|débit|"
+    rf"dauer|durée|decode|tg\b|total|\bper\b|(?:[{_S}]|\s\s)\s*\d+\s*(?:[{_S}]|\s\s)"
+)
 _KEYS = r"concurrency|concurrent[ _](?:users|requests|streams|clients)|n_parallel|num_concurrent|streams|users|clients|parallel|conc|batch_size|bs|c|n"
 _KEYED = rf"(?i)(?:^|[\s,;(\[|])(?:{_KEYS})\s?[=:]\s?(\d{{1,6}})\b"
 _KEYED_VALUE = r"(?i)(?:agg\w*|tps|tok\w*(?:/s)?|t/s|through\w*|tput|wall\w*|ttft\w*|tpot\w*|latency\w*|per.?stream\w*|elapsed|duration)(?:\s\(?[\w/]{1,6}\)?)?\s?[=:]\s?[~≈]?\d"
@@ -116,15 +120,15 @@ def _starts(lines: pl.Series) -> list[tuple[int, str]]:
     import polars as pl
 
     frame = pl.DataFrame({"line": lines})
-    text, small = pl.col("line"), pl.col("line").str.len_bytes() <= 2000
+    text = pl.when(pl.col("line").str.len_bytes() <= 1500).then(pl.col("line")).otherwise(pl.lit(""))
     data = text.str.contains(_DATA)
     soon = data.shift(-1).fill_null(False) | data.shift(-2).fill_null(False) | data.shift(-3).fill_null(False)
     json = text.str.contains(r"^\s*[{\[]?\s*[{\"]\w+\"?\s*:")
     kinds = {
-        "table": small & soon & (text.str.contains(_HEADER) | text.str.contains(_SIDEWAYS)),
-        "inline": small & ~json & text.str.contains(_KEYED) & text.str.contains(_KEYED_VALUE),
-        "block": small & ~json & (text.str.contains(_BANNER) | text.str.contains(_ALONE)),
-        "suffix": small & ~json & text.str.contains(_SUFFIXED),
+        "table": soon & ((text.str.contains(_MEASURE) & text.str.contains(_HEADER)) | text.str.contains(_SIDEWAYS)),
+        "inline": ~json & text.str.contains(_KEYED) & text.str.contains(_KEYED_VALUE),
+        "block": ~json & (text.str.contains(_BANNER) | text.str.contains(_ALONE)),
+        "suffix": ~json & text.str.contains(_SUFFIXED),
     }
     marks = frame.select(**kinds).with_row_index("i").filter(pl.any_horizontal(*kinds))
     rows = marks.to_dict(as_series=False)
@@ -147,7 +151,7 @@ class Grid:
     stop: int = 0
     runs_on: bool = False
     caption: str = ""
-    tool: bool = False
+    free: bool = False  # no table: lines or blocks of keys and values
 
 
 _QUOTE = re.compile(r"^\s*(?:>\s?)*\s*")
@@ -224,9 +228,10 @@ def _rows(lines: Sequence[str], at: int, header: list[str], split: Any, layout: 
     strays, blanks = 0, layout in (r"\s{2,}|\t", r"\s+")
     for i in range(at + 1, min(len(lines), at + MAX_TABLE_LINES)):
         line = lines[i]
-        if _RULE.fullmatch(line) or not _QUOTE.sub("", line):
-            strays += not line.strip() and bool(grid.rows)
-            if line.strip():
+        if _RULE.fullmatch(_QUOTE.sub("", line)):
+            blank = not _QUOTE.sub("", line)
+            strays += blank and bool(grid.rows)
+            if not blank:
                 grid.status[i] = "noise"
             if strays > (0 if blanks else 2):
                 break
@@ -236,11 +241,12 @@ def _rows(lines: Sequence[str], at: int, header: list[str], split: Any, layout: 
             cells.pop()
         if blanks and cells and len(cells) != len(header) and layout != r"\s+":
             cells = _blank_cells(line, r"\s+") if len(re.split(r"\s+", line.strip())) == len(header) else cells
+        same = cells is not None and [c.lower() for c in cells] == [h.lower() for h in header]
+        if cells and not same and grid.rows and (strays or not any(token(c).digits for c in cells)) and _is_load(cells):
+            break  # the header of the next table
         if cells and len(cells) == len(header):
-            if [c.lower() for c in cells] == [h.lower() for h in header]:
+            if same:
                 grid.status[i] = "noise"
-            elif grid.rows and _is_load(cells) and not any(token(c).digits for c in cells):
-                break
             else:
                 grid.rows.append((i, cells))
             grid.stop, strays = i + 1, 0
@@ -267,7 +273,7 @@ _PAIR = re.compile(
 _TOLD = re.compile(
     r"(?P<v>\d+) (?P<k>ok|succeeded|successful|completed|failed|errors)\b|(?P<k2>wall(?:[- ]?clock)?(?: time)?)\s+(?P<v2>\d[\d.]*\s?(?:ms|min|s(?:ec\w*)?))\b"
 )
-_STOP = re.compile(r"^\s*(?:#{1,6}(?:\s|#)|={3,}|\$ |```)")
+_STOP = re.compile(r"^\s*(?:={3,}|\$ |```)")
 _CONSOLE = re.compile(
     r"(?i)benchmark duration|serving benchmark|successful requests:|time taken for tests|max(?:imum)? request concurrency"
 )
@@ -284,7 +290,7 @@ def _grid_of(records: list[tuple[int, dict[str, str]]], load: str) -> Grid:
     """Records of key and value as a table: one column per key."""
     keys = list(dict.fromkeys(k for _, record in records for k in record if k != load))
     rows = [(i, [record.get(k, "") for k in (load, *keys)]) for i, record in records]
-    return Grid([load, *keys], records[0][0], rows=rows)
+    return Grid([load, *keys], records[0][0], rows=rows, free=True)
 
 
 def _inline_at(lines: Sequence[str], at: int) -> Grid | None:
@@ -311,24 +317,28 @@ def _blocks_at(lines: Sequence[str], at: int) -> Grid | None:
     """Blocks that open with their concurrency and go on in pairs, up to the next such line."""
     records: list[tuple[int, dict[str, str]]] = []
     status: dict[int, str] = {}
-    i, idle, load = at, 0, "concurrency"
+    i, idle, load, closed = at, 0, "concurrency", False
     while i < len(lines) and idle <= 20:
         found = re.search(_BANNER, lines[i]) or re.search(_ALONE, lines[i])
         if found and len(lines[i]) <= 200:
             records.append((i, {"concurrency": found.group(1)}))
             bare = re.match(r"(?i)^\W*([cn])\s*[:=]", lines[i])
             load = bare.group(1) if bare else load
-            status[i], idle = "matched", 0
-        elif records and (_CONSOLE.search(lines[i]) or (_STOP.match(lines[i]) and i > records[-1][0])):
-            if _CONSOLE.search(lines[i]):
-                return None
-            idle = 21
-        elif records:
+            status[i], idle, closed = "matched", 0, False
+        elif _CONSOLE.search(lines[i]):
+            return None
+        elif re.match(r"\s*#", lines[i]):
+            break
+        elif _STOP.match(lines[i]):
+            closed, idle = True, idle + 1
+        elif records and not closed:
             pairs = _pairs(lines[i]) if len(lines[i]) <= 400 else {}
             new = {k: v for k, v in pairs.items() if k not in records[-1][1]} if len(pairs) else {}
             idle = 0 if new else idle + 1
             status.update({i: "matched"} if new else {})
             records[-1][1].update(new)
+        else:
+            idle += 1
         i += 1
     grid = _grid_of([(i, {load: r.pop("concurrency"), **r}) for i, r in records], load) if records else None
     if grid:
@@ -407,7 +417,11 @@ def _by_metric(grid: Grid, offered: Sequence[int | None], load: str) -> Grid:
 
 
 def _by_config(grid: Grid, inside: Sequence[tuple[int | None, str]]) -> Grid:
-    """Configurations in the rows, concurrency and metric in the header cells."""
+    """Configurations in the rows, concurrency and metric in the header cells. Headers of one meaning become one column ("single TG"
+    is the per-stream rate at one stream); the last header names it, so that what only one of them claims is not said of all."""
+    inside = [(n, head if n == 1 and meaning(head).role == "per_stream" else rest) for (n, rest), head in zip(inside, grid.header)]
+    names = {(meaning(rest).role or rest, meaning(rest).stat): rest for n, rest in inside if n is not None}
+    inside = [(n, names.get((meaning(rest).role or rest, meaning(rest).stat), rest)) for n, rest in inside]
     metrics = list(dict.fromkeys(rest for n, rest in inside if n is not None))
     steps = list(dict.fromkeys(n for n, _ in inside if n is not None))
     rows: list[tuple[int, list[str]]] = []
@@ -477,10 +491,10 @@ def _columns(grid: Grid) -> list[Column]:
 
 def _numbers(column: Column, table: Sequence[str], positive: bool = True) -> str:
     """Fill `values`; the reason where the decimal sign of the column cannot be told."""
-    plain_ones = [t.digits for t in column.tokens if t.digits and not t.why]
+    plain_ones = [t.digits for t in column.tokens if t.digits and not t.why and t.value is None]
     sign = decimal_sign(plain_ones, table)
     for n, t in enumerate(column.tokens):
-        pair = to_number(t.digits, sign, t.exponent) if sign and t.digits and not t.why else None
+        pair = (t.value, 0.5) if t.value else to_number(t.digits, sign, t.exponent) if sign and t.digits and not t.why else None
         fits = pair is not None and (pair[0] > 0 or not positive)
         column.values.append(pair[0] if pair and fits else None)
         column.halves.append(pair[1] if pair and fits else 0.0)
@@ -498,7 +512,7 @@ def _load(columns: Sequence[Column]) -> tuple[Column | None, Column | None]:
     """(concurrency column, rate column)."""
     ranked = sorted((c for c in columns if c.means.role == "concurrency"), key=lambda c: -c.means.rank)
     if len(ranked) > 1 and ranked[0].means.rank == ranked[1].means.rank:
-        raise NotASweep("two columns could be the concurrency")
+        raise NotASweep("two columns could be the concurrency" if ranked[0].means.rank > 1 else "")
     load = ranked[0] if ranked else None
     rates = [c for c in columns if c.means.role == "rate"] or ([] if load else [c for c in columns if c.means.role == "rps"])
     for c in columns:
@@ -534,7 +548,7 @@ def read(grid: Grid) -> Reading:
 def _read_upright(grid: Grid, out: Reading) -> None:
     columns = _columns(grid)
     load, rate = _load(columns)
-    digits = [t.digits for c in columns for t in c.tokens if t.digits and not t.why]
+    digits = [t.digits for c in columns for t in c.tokens if t.digits and not t.why and t.value is None]
     reasons = []
     for c in columns:
         why = _numbers(c, digits, positive=c.means.role not in ("failed", "completed", "requests", "accept_len"))
@@ -542,6 +556,8 @@ def _read_upright(grid: Grid, out: Reading) -> None:
             reasons.append(why)
     first = load or rate
     assert first is not None
+    if grid.free and len(first.values) > 3 * len(set(first.values)) + 3:
+        raise NotASweep()  # the same few values again and again: a log, not a sweep
     valid = [
         n for n, v in enumerate(first.values) if (_whole(v) if load else (v is not None or first.cells[n].lower().strip("*` ") == "inf"))
     ]
@@ -785,14 +801,14 @@ class System:
             unit = c.means.unit or ("" if bare else "s")
             if not unit and (unit := self._unit_by_numbers(c, bare)):
                 self.notes.append(
-                    ("unit-by-numbers", f"A {c.means.role} column without a unit was read in {unit}: no other unit is possible.")
+                    ("unit-by-numbers", f"A column without a unit ({c.means.role}) was read in {unit}: its numbers allow no other.")
                 )
             if not unit:
                 self._drop(c, f"column {_label(c)}: no unit (s or ms?)")
                 continue
             self.scale[id(c)] = (TO_S if c.means.role == "wall" else TO_MS)[unit]
             if c.means.role in LATENCIES and not c.means.stat:
-                self.notes.append(("mean-assumed", f"A {c.means.role} column that names no statistic was read as the mean."))
+                self.notes.append(("mean-assumed", f"A column that names no statistic ({c.means.role}) was read as the mean."))
 
     def _unit_by_numbers(self, column: Column, rows: list[int]) -> str:
         values = [(v, self._per_token(n)) for n in rows if (v := column.values[n]) is not None]
@@ -813,7 +829,7 @@ class System:
             counts = agg.means.counts
             self.agg_counts = counts if counts in ("output", "total") else "total" if counts == "total?" and not per else None
         if per:
-            self.per_counts = self._derived(agg, per) or self._by_latency(per) or ("decode" if per.means.decode else None)
+            self.per_counts = self._derived(agg, per) or self._by_time(per) or ("decode" if per.means.decode else None)
 
     def _derived(self, agg: Column | None, per: Column) -> str | None:
         """aggregate / concurrency within what rounding allows, in every row above one stream, two at least."""
@@ -823,14 +839,22 @@ class System:
         fits = (abs((agg.values[n] or 0.0) / c - p) <= 1.001 * (per.halves[n] + agg.halves[n] / c) + 1e-9 for c, p, n in rows)
         return "derived" if all(fits) else None
 
-    def _by_latency(self, per: Column) -> str | None:
+    def _by_time(self, per: Column) -> str | None:
+        """decode where every row is 1 / TPOT, latency where every row is output length / latency, within rounding; two rows at least."""
+        tpot = next((c for c in self.members if c.target == "tpot_mean_ms"), None)
         length = next((c for c in self.columns if c.means.role == "output_len"), None)
         e2e = next((c for c in self.members if c.target == "e2e_mean_ms"), None)
-        if length is None or e2e is None:
-            return None
-        rows = [(per.values[n], length.values[n], self._value(e2e, n)) for n in self.valid]
-        known = [(p, k, ms) for p, k, ms in rows if p and k and ms]
-        return "latency" if len(known) >= 2 and all(abs(1000 * k / ms - p) <= 0.02 * p for p, k, ms in known) else None
+        for word, time, tokens in (("decode", tpot, None), ("latency", e2e, length)):
+            if time is None or (word == "latency" and tokens is None):
+                continue
+            rows = [(per.values[n], self._value(time, n), tokens.values[n] if tokens else 1.0, n) for n in self.valid]
+            known = [(p, ms, k, n) for p, ms, k, n in rows if p and ms and k]
+            if len(known) >= 2 and all(
+                abs(1000 * k / ms - p) <= 1.001 * per.halves[n] + p * (0.001 + time.halves[n] / (time.values[n] or 1.0))
+                for p, ms, k, n in known
+            ):
+                return word
+        return None
 
     def _value(self, column: Column, n: int) -> float | None:
         value, unit = column.values[n], column.tokens[n].unit
@@ -933,7 +957,7 @@ def _name_series(readings: Sequence[Reading]) -> list[dict[str, Any]]:
     taken: set[str] = set()
     for (t, parts), steps in groups.items():
         head = plain(readings[t].caption) if len(tables) > 1 else ""
-        name = " / ".join(p for p in (head, *parts) if p)[:100] or f"table {tables.index(t) + 1}"
+        name = " / ".join(p[:60].strip() for p in (head, *parts) if p) or f"table {tables.index(t) + 1}"
         base, n = name, 2
         while name in taken:
             name, n = f"{base} ({n})", n + 1

@@ -1,0 +1,39 @@
+# make demo   set everything up and analyse the example case
+# make test   everything that CI checks
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+DEMO ?= demo
+
+.PHONY: demo test lint types pytest wheel docs clean
+
+demo: $(VENV)/.installed
+	$(BIN)/gpuverdict analyze fixtures/cases/three-cards --out $(DEMO)
+
+test: lint types pytest wheel
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.installed-dev
+	MYPYPATH=.typing $(BIN)/mypy -p gpuverdict
+
+pytest: $(VENV)/.installed-dev
+	$(BIN)/pytest -n 2
+
+# A wheel from a clean copy, installed into an empty environment, run once.
+wheel: $(VENV)/.installed-dev
+	PYTHON=$(BIN)/python sh tests/wheel_smoke.sh
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info $(DEMO)

@@ -1,0 +1,1 @@
+"""The machinery: sources -> tables -> views -> verdicts -> report."""

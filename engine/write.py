@@ -1,0 +1,57 @@
+"""Writing the outputs: each file appears whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from .analyze import Analysis
+
+NAMES = ("report.html", "report.md", "findings.json", "trace.duckdb", "charts")
+
+
+class CannotWrite(Exception):
+    """The output folder cannot be written; the message says why and what to do."""
+
+
+def prepare(out: Path) -> Path:
+    """A fresh folder beside `out` to build in. Raises CannotWrite early, before minutes of reading."""
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        if out.exists() and not out.is_dir():
+            raise CannotWrite(f"{out} is a file; name a folder with --out")
+        return Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
+    except OSError as problem:
+        raise CannotWrite(f"cannot write to {out}: {problem.strerror}; name another folder with --out") from None
+
+
+def write(analysis: Analysis, build: Path, out: Path, command: str) -> None:
+    """All outputs into `build`, then each moved into `out` in one rename."""
+    from .report import charts, html, markdown, strips
+
+    drawn = charts.draw(analysis)
+    text = strips.draw(analysis)
+    (build / "findings.json").write_text(analysis.result.to_json() + "\n", encoding="utf-8")
+    (build / "report.md").write_text(markdown.render(analysis.result, text, command), encoding="utf-8")
+    (build / "report.html").write_text(html.render(analysis.result, drawn, text, command), encoding="utf-8")
+    folder = build / "charts"
+    folder.mkdir()
+    for name, svg in drawn.items():
+        (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
+    analysis.store.close()
+    publish(build, out)
+
+
+def publish(build: Path, out: Path) -> None:
+    """Move what was built into place; files of the user's own in `out` are left alone."""
+    out.mkdir(parents=True, exist_ok=True)
+    for name in NAMES:
+        made, target = build / name, out / name
+        if not made.exists():
+            continue
+        if target.is_dir():
+            shutil.rmtree(target)
+        os.replace(made, target)
+    shutil.rmtree(build, ignore_errors=True)

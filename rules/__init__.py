@@ -1,0 +1,1 @@
+"""One flat module per question: `ls rules` is the catalogue of what can be answered."""
