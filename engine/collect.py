@@ -35,7 +35,7 @@ _M = TypeVar("_M")
 _Inode = tuple[int, int]
 
 CONFIG_NAME = "gpuverdict.toml"
-KERNEL_TICK_S = 0.004  # kernels before 6.13 stamp files from the timer tick: 1 to 4 ms, whatever the file system stores
+FINEST_S = 1e-6  # file systems and PAX keep nanoseconds, but a DOUBLE of seconds since 1970 holds no more
 COPY_SPAN_S = 1.0
 CHUNK = 1 << 20
 
@@ -369,7 +369,7 @@ def _file_time(found: os.stat_result) -> _Time:
     ns = found.st_mtime_ns
     if ns <= 0:
         return _Time()
-    return _Time(ns / 1e9, "filesystem", 1.0 if ns % 1_000_000_000 == 0 else KERNEL_TICK_S)
+    return _Time(ns / 1_000_000_000, "filesystem", 1.0 if ns % 1_000_000_000 == 0 else FINEST_S)
 
 
 def _gzip_time(head: bytes) -> _Time | None:
@@ -390,7 +390,7 @@ def _tar_time(member: tarfile.TarInfo) -> _Time:
     if not 0 < at < 1e11:
         return _Time(None, "archive")
     digits = len(text.partition(".")[2].rstrip("0")) if text else 0
-    return _Time(at, "archive", max(10.0**-digits, 1e-6) if digits else 1.0)  # a DOUBLE holds no more
+    return _Time(at, "archive", max(10.0**-digits, FINEST_S) if digits else 1.0)
 
 
 def _zip_time(member: zipfile.ZipInfo) -> _Time:
@@ -404,7 +404,7 @@ def _zip_time(member: zipfile.ZipInfo) -> _Time:
         if tag == 0x000A and len(body) >= 32 and struct.unpack_from("<HH", body, 4) == (1, 24):
             ticks = struct.unpack_from("<Q", body, 8)[0]
             if ticks:
-                return _Time(ticks / 1e7 - 11_644_473_600, "archive", 1e-7 if ticks % 10_000_000 else 1.0)
+                return _Time((ticks - 116_444_736_000_000_000) / 10_000_000, "archive", FINEST_S if ticks % 10_000_000 else 1.0)
     try:
         dos = dt.datetime(*member.date_time, tzinfo=dt.UTC).timestamp()
     except ValueError:

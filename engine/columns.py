@@ -90,7 +90,7 @@ _STATS = (
 STATS = tuple((name, _rx(pattern)) for name, pattern in _STATS)
 _TIME_UNIT = r"(ms|msecs?|milliseconds?|millisekunden|us|µs|μs|s|secs?|seconds?|secondes?|sek|sekunden|mins?|minutes?|minuten)"
 HEADER_UNIT = _rx(
-    rf"[(\[] ?(?:in )?{_TIME_UNIT}(?: ?{_PER} ?(?:tok\w*|req\w*))? ?[)\]]|(?:[ ,/]| in ){_TIME_UNIT}\.?$|\b{_TIME_UNIT} ?{_PER} ?tok"
+    rf"[(\[] ?(?:in )?{_TIME_UNIT}(?: ?{_PER} ?(?:tok\w*|req\w*))? ?[)\]]|(?:[ ,/]| in ){_TIME_UNIT}\.?$|\b{_TIME_UNIT} ?{_PER} ?tok|(?<!\d )\b(ms|msec|sec|seconds)\b|\b(s) (?:p\d\d|mean|avg|median)"
 )
 _UNITS = {"ms": "ms", "mi": "min", "us": "us", "µs": "us", "μs": "us", "s": "s", "se": "s"}
 _MANY = r"(?:requests?|reqs?|users?|streams?|clients?|connections?|sessions?|calls?|seq(?:uence)?s?|prompts?|jobs?|slots?)"
@@ -183,6 +183,7 @@ def _rest(text: str) -> str:
     out = re.sub(r"(?i)\bper-|-(?=agg|tok|tps)", lambda m: m[0].replace("-", " "), plain(text))
     for rx in (TOK_S, REQ_S, PER_ONE, ALL, DECODE, OUTPUT, THROUGHPUT, SPEED, HEADER_UNIT, *(r for _, r in STATS), *(r for _, r in TIMES)):
         out = re.sub(rx.pattern, " ", out, flags=re.IGNORECASE)
+    out = re.sub(r"(?i)\b(?:tok(?:en)?s?|rate|req(?:uest)?s?|times?|count)\b", " ", out)
     out = re.sub(r"(?:^|\s)[×x]\s?N\b|\([\s,/]*\)|\[\s*\]|[×@]", " ", out)
     return re.sub(r"\s+", " ", out).strip(" -–—:,;/|") if re.search(r"\w", out) else ""
 

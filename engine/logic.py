@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 INF = float("inf")
-_ATOM = re.compile(r"^\s*([a-z][a-z0-9_]*)\s*(<=|>=|==|!=|<|>)\s*(.+?)\s*$")
+_ATOM = re.compile(r"^\s*([a-z][a-z0-9_]*)\s*(<=|>=|==|!=|<|>)\s*([^<>=!\s].*?)\s*$")
 
 
 @dataclass(frozen=True)

@@ -73,15 +73,23 @@ class Matcher:
     @cached_property
     def literals(self) -> list[str]:
         """What a line must contain to be looked at."""
-        return sorted({*self.anchors, *self.form.noise, *(str(c[2]) for c in self.contexts)})
+        return sorted({*self.wanted, *self.form.noise})
+
+    @cached_property
+    def wanted(self) -> list[str]:
+        """What a line must contain to be more than noise."""
+        return sorted({*self.anchors, *(str(c[2]) for c in self.contexts)})
 
     def match(self, records: pl.DataFrame) -> Matched:
         """Stamp, sort out and read the records (rec, idx, text, raw, cut, outer_t, outer_kind, outer_res, stream)."""
         import polars as pl
 
-        seen = self._stamped(records.filter(pl.col("text").str.contains_any(self.literals)))
-        noise = seen["body"].str.contains_any(list(self.form.noise)) if self.form.noise else pl.repeat(False, seen.height, eager=True)
-        kinds = self._kinds(seen.filter(~noise))
+        noise, rest = records.clear(), records
+        if self.form.noise:
+            quiet = records["text"].str.contains_any(list(self.form.noise))
+            noise, rest = records.filter(quiet), records.filter(~quiet)
+        seen = self._stamped(rest.filter(pl.col("text").str.contains_any(self.wanted)))
+        kinds = self._kinds(seen)
         fields, near, good = {}, [], []
         for (k,), rows in kinds.group_by("k", maintain_order=True):
             line = self.form.lines[int(str(k))]
@@ -92,7 +100,7 @@ class Matcher:
             near.append(bad.filter(lacking != ""))
         rows = pl.concat(good).sort("rec") if good else kinds.clear()
         rejects = pl.concat(near).sort("rec") if near else kinds.clear().select("rec", "idx", reason=pl.lit(""))
-        return Matched(rows, fields, rejects, seen.filter(noise)["idx"].unique(), seen)
+        return Matched(rows, fields, rejects, noise["idx"].unique(), seen)
 
     def _stamped(self, records: pl.DataFrame) -> pl.DataFrame:
         """Adds body, t, clk, res and stamped. A native stamp at the start of the raw line is the program's own, not a wrapper's."""
@@ -136,8 +144,8 @@ class Matcher:
         if not rows.height or not self.anchors:
             return rows.with_columns(k=pl.lit(0, pl.Int16)).clear()
         hits = rows.select(pos=pl.int_range(pl.len(), dtype=pl.UInt32), hit=pl.col("body").str.extract_many(self.anchors, overlapping=True))
-        hits = hits.explode("hit").drop_nulls("hit").unique()
-        by_anchor = {str(a): part["pos"].sort() for (a,), part in hits.group_by("hit")}
+        hits = hits.filter(pl.col("hit").list.len() > 0).explode("hit")
+        by_anchor = {str(a): part["pos"] for (a,), part in hits.partition_by("hit", as_dict=True).items()}
         found = []
         for k, line in enumerate(self.form.lines):
             for anchor in line.anchors:

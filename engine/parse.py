@@ -197,7 +197,7 @@ class Task:
         return self.reading.counts
 
     def stage(self, block: Matched, rows: pl.DataFrame) -> None:
-        """Put the matched rows of a block into the staging tables of their targets; all `table*` targets share one."""
+        """Put the matched rows of a block into the staging tables of their targets."""
         import polars as pl
 
         placed = self.matcher.place(block, rows)
@@ -207,14 +207,9 @@ class Task:
             values = part.join(block.fields[int(str(k))], on="rec", how="left", suffix=":own", maintain_order="left")
             merged = [pl.coalesce(f"{c}:own", c).alias(c) for c in line.fields if f"{c}:own" in values.columns]
             values = values.with_columns(*merged, kind=pl.lit(line.kind))
-            parts.setdefault("*" if line.into.endswith("*") else line.into, []).append(values)
+            parts.setdefault(line.into, []).append(values)
         for target, frames in parts.items():
-            self._insert(target, pl.concat([_shape(f, self._schema(target)) for f in frames]).sort("line"))
-
-    def _schema(self, target: str) -> dict[str, str]:
-        if target != "*":
-            return self.columns[target]
-        return {name: kind for t, columns in self.columns.items() if t.endswith("*") for name, kind in columns.items()}
+            self._insert(target, pl.concat([_shape(f, self.columns[target]) for f in frames]))
 
     def _insert(self, target: str, frame: pl.DataFrame) -> None:
         name = self.tables.get(target)
@@ -222,7 +217,7 @@ class Task:
         try:
             if name is None:
                 name = self.tables[target] = f"gv_staged_{self.serial}_{len(self.tables)}"
-                types = ", ".join(f"CAST({c} AS {t}) AS {c}" for c, t in self._schema(target).items())
+                types = ", ".join(f"CAST({c} AS {t}) AS {c}" for c, t in self.columns[target].items())
                 self.con.execute(f"CREATE TEMP TABLE {name} AS SELECT {types} FROM gv_incoming")
             else:
                 self.con.execute(f"INSERT INTO {name} BY NAME SELECT * FROM gv_incoming")
@@ -234,14 +229,21 @@ class Task:
         send = counted(emit, self.reading)
         try:
             for target, name in self.tables.items():
-                if target != "*":
+                if not target.endswith("*"):
                     send(target, self._direct(target, name))
-            if "*" in self.tables:
-                self.con.execute(f"CREATE OR REPLACE TEMP VIEW staged AS SELECT * FROM {self.tables['*']}")
+            if any(target.endswith("*") for target in self.tables):
+                self._view()
                 for target, sql in self.form.assemble.items():
                     send(target, _declared(target, _frame(self.con, sql)))
         except Exception as error:
             failed(emit, self.form.name, error)
+
+    def _view(self) -> None:
+        """`staged`: the rows of all `table*` targets, with every column there can be."""
+        every = {name: kind for t, columns in self.columns.items() if t.endswith("*") for name, kind in columns.items()}
+        typed = ", ".join(f"CAST(NULL AS {kind}) AS {name}" for name, kind in every.items())
+        parts = [f"SELECT * FROM {name}" for target, name in self.tables.items() if target.endswith("*")]
+        self.con.execute(f"CREATE OR REPLACE TEMP VIEW staged AS (SELECT {typed} WHERE false) UNION ALL BY NAME {' UNION ALL BY NAME '.join(parts)}")
 
     def _direct(self, target: str, name: str) -> pl.DataFrame:
         columns = table(target).names
@@ -405,7 +407,7 @@ def sort_out(
             continue
         try:
             block = task.matcher.match(records)
-            rows = block.rows.filter(~pl.col("rec").is_in(taken.implode()))
+            rows = block.rows.filter(~pl.col("rec").is_in(taken.implode())) if len(taken) else block.rows
             rows = rows.with_columns(
                 line=pl.col("idx"),
                 t=pl.coalesce("t", "outer_t"),

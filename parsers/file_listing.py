@@ -28,6 +28,7 @@ redirection the start. Lines with several bare times do not say which is the las
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -45,6 +46,7 @@ COPY_SPAN_S = 1.0
 _MODE = r"^(?:\s*\d+\s+){0,2}(?P<type>[-dlbcps])[-rwxsStTl]{9}[.+@]?"
 _LS = _MODE + r"\s+\d+\s+\S+\s+(?:\S+\s+)?(?P<size>\d[\d.,]*[KMGTP]?)\s+"
 _NAME = r"(?P<name>.+?)\s*$"
+_ZIP = _MODE + r"\s+\d\.\d\s+\w{3}\s+(?P<size>\d+)\s+\S+\s+\S+\s+"
 _ISO = r"(?P<iso>\d{4}-\d\d-\d\d[ T+]\d\d:\d\d(?::\d\d)?)(?:[.,](?P<frac>\d{1,10}))?"
 _ZONE = r"(?P<zone>[+-]\d\d:?\d\d|Z)"
 _EPOCH = r"(?P<epoch>\d{9,10})(?:[.,](?P<frac>\d{1,10}))?"
@@ -52,6 +54,7 @@ _CLOCK = r"(?P<clock>\d{1,2}:\d\d(?::\d\d)?)"
 _MONTH_DAY = r"(?:(?P<month>[A-Za-z]{3})\.? +(?P<day>\d{1,2})|(?P<day2>\d{1,2})\.? +(?P<month2>[A-Za-z]{3})\.?)"
 _FILE = r"""['"]?(?P<name>[^\s'"]+\.\w{2,8})['"]?\s*$"""
 _FILE_FIRST = r"""^['"]?(?P<name>[^\s'"$]+\.\w{2,8})['"]?"""
+_BSD = r'^\d+ \d+ (?P<type>[-dl])\S{9} .*? (?P<size>\d+) "[^"]*" "'  # stat without options: device, inode, ..., atime, mtime
 _SLASH = r"(?P<a>\d{1,2})[/.-](?P<b>\d{1,2})[/.-](?P<year>\d{4})\s+" + _CLOCK + r"\s?(?P<half>[AaPp]\.?[Mm]\.?)?"
 
 # (pattern, smallest step whatever is printed). Tried in order; each line belongs to the first that matches.
@@ -63,21 +66,10 @@ _SHAPES: tuple[tuple[str, float], ...] = (
     (_LS + _MONTH_DAY + r"\s+" + _CLOCK + r"\s+" + _NAME, 1e-6),
     (_LS + _MONTH_DAY + r"\s+(?P<only_day>\d{4})\s+" + _NAME, 1e-6),
     (_MODE + r"\s+\S+/\S+\s+(?P<size>\d+)\s+" + _ISO + r"\s+" + _NAME, 1e-6),  # GNU tar -tv
-    (_MODE + r"\s+\d\.\d\s+\w{3}\s+(?P<size>\d+)\s+\S+\s+\S+\s+(?P<compact>\d{8}\.\d{6})\s+" + _NAME, 2.0),  # unzip -Z -T
-    (
-        _MODE + r"\s+\d\.\d\s+\w{3}\s+(?P<size>\d+)\s+\S+\s+\S+\s+(?P<y2>\d\d)-(?P<month>\w{3})-(?P<day>\d\d)\s+" + _CLOCK + r"\s+" + _NAME,
-        2.0,
-    ),
+    (_ZIP + r"(?P<compact>\d{8}\.\d{6})\s+" + _NAME, 2.0),  # unzip -Z -T
+    (_ZIP + r"(?P<y2>\d\d)-(?P<month>\w{3})-(?P<day>\d\d)\s+" + _CLOCK + r"\s+" + _NAME, 2.0),
     (r"^\s*(?P<size>\d+)\s+" + _ISO + r"\s+" + _NAME, 2.0),  # unzip -l
-    (
-        r'^\d+ \d+ (?P<type>[-dl])\S{9} .*? (?P<size>\d+) "[^"]*" "'
-        + _MONTH_DAY
-        + r"\s+"
-        + _CLOCK
-        + r' (?P<year>\d{4})" "[^"]*" "[^"]*" .*? '
-        + _NAME,
-        1e-6,
-    ),
+    (_BSD + _MONTH_DAY + r"\s+" + _CLOCK + r' (?P<year>\d{4})" "[^"]*" "[^"]*" .*? ' + _NAME, 1e-6),
     (r"^[-adrhsl]{5,6}\s+" + _SLASH + r"\s+(?P<size>\d+)\s+" + _NAME, 1e-6),  # PowerShell
     (r"^" + _SLASH + r"\s+(?P<size>[\d.,]+)\s+" + _NAME, 1e-6),  # cmd dir
     (r"^" + _EPOCH + r"\s+" + _FILE, 1e-6),
@@ -126,7 +118,11 @@ _RESPONSE = (
     r"|(?:out|output|chat|reply|answer|req|request|r)[-_.]?\d+\.(?:json|jsonl|ndjson|sse|txt|out|body)|\d+\.(?:json|txt|sse|out|body))$"
 )
 _NUMBERED = r"(?i)^[^/]*\d[^/]*\.(?:json|txt|out|sse|ndjson|body)$"
-_NOT_RESPONSE = r"(?i)bench|sweep|result|report|metric|stat|mon\d|dmon|pmon|smi|gpu|log|trace|prof|config|model|token|shard|check|prompt|input|summary|run|plot"
+_NEVER = r"(?i)time|stat|bench|summary|metric|config|schema"
+_OTHER_SERIES = (
+    r"(?i)bench|sweep|result|report|metric|stat|mon|smi|gpu|log|trace|prof|config|model|token|shard|check|prompt|input|summary|run|plot"
+    r"|step|conc|load|c=|clients|users|rate|qps"
+)
 
 
 @dataclass
@@ -161,9 +157,7 @@ def _listing(lines: list[str], total: int) -> _Listing:
     frame = frame.with_columns(text)
     above = pl.coalesce(pl.col("text").str.extract(_ABOVE, 1), pl.col("text").str.extract(_ABOVE, 2))
     folder = pl.coalesce(pl.col("text").str.extract(_FOLDER, 1), pl.col("text").str.extract(_FOLDER, 2))
-    frame = frame.with_columns(
-        above=above.forward_fill(), names=above.is_not_null(), folder=folder.forward_fill(), heads=folder.is_not_null()
-    )
+    frame = frame.with_columns(above=above.forward_fill(), folder=folder.forward_fill(), heading=above.is_not_null() | folder.is_not_null())
     found, rest = [], frame
     for pattern, least in _SHAPES:
         hit = rest.filter(pl.col("text").str.contains(pattern))
@@ -172,7 +166,7 @@ def _listing(lines: list[str], total: int) -> _Listing:
             found.append(_fields(hit, pattern, least))
     mode = pl.col("text").str.contains(_MODE)
     state = rest.select(
-        noise=pl.col("text").str.contains(_NOISE) | pl.col("names") | pl.col("heads"),
+        noise=pl.col("text").str.contains(_NOISE) | pl.col("heading"),
         near=mode | pl.col("text").str.contains(_TWO_TIMES),
         line="line",
     ).with_columns(near=pl.col("near") & ~pl.col("noise"))
@@ -262,8 +256,8 @@ def _responses(rows: pl.DataFrame) -> pl.DataFrame:
     files = rows.filter(pl.col("type").fill_null("-").is_in(["-"]))
     stem = pl.col("name").str.replace_all(r"\d+", "0")
     files = files.with_columns(stem=stem, alike=pl.col("path").n_unique().over(stem))
-    numbered = pl.col("name").str.contains(_NUMBERED) & (pl.col("alike") >= 3)
-    return files.filter(pl.col("name").str.contains(_RESPONSE) | numbered).filter(~pl.col("name").str.contains(_NOT_RESPONSE))
+    numbered = pl.col("name").str.contains(_NUMBERED) & (pl.col("alike") >= 3) & ~pl.col("name").str.contains(_OTHER_SERIES)
+    return files.filter((pl.col("name").str.contains(_RESPONSE) & ~pl.col("name").str.contains(_NEVER)) | numbered)
 
 
 def _one_clock(rows: pl.DataFrame) -> tuple[pl.DataFrame, str]:
@@ -292,7 +286,7 @@ def _copied(names: list[str], times: list[float], steps: list[float]) -> bool:
         return False
     pairs = list(zip(names, times))
     orders: Iterable[list[tuple[str, float]]] = (sorted(pairs), sorted(pairs, key=lambda p: _natural(p[0])))
-    return any(all(x[1] <= y[1] for x, y in zip(order, order[1:])) for order in orders)
+    return any(all(x[1] <= y[1] for x, y in itertools.pairwise(order)) for order in orders)
 
 
 class _FileListing:
@@ -359,8 +353,8 @@ _SAMPLES = (
         "-rw-r--r-- 1 me me 900 2026-09-10 02:00:05.125000000 +0200 server.log\n",
         rows={
             "requests": [
-                {"line": 2, "origin": "file", "request": "resp_1.json", "finished_at": 1788998405.25, "resolution_s": 0.01, "status": None},
-                {"line": 3, "request": "resp_2.json", "finished_at": 1788998420.5, "resolution_s": 0.1, "status": "failed"},
+                {"line": 2, "origin": "file", "request": "resp_1.json", "finished_at": 1788998405.25, "resolution_s": 1e-6, "status": None},
+                {"line": 3, "request": "resp_2.json", "finished_at": 1788998420.5, "resolution_s": 1e-6, "status": "failed"},
             ],
             "clocks": [{"kind": "utc", "method": "file time"}],
         },
@@ -382,7 +376,8 @@ _SAMPLES = (
         name="ls.txt",
     ),
     Sample(
-        text="  File: resp_1.json\n  Size: 435       \tBlocks: 8          IO Block: 4096   regular file\nDevice: 254,0\tInode: 21     Links: 1\n"
+        text="  File: resp_1.json\n  Size: 435       \tBlocks: 8          IO Block: 4096   regular file\n"
+        "Device: 254,0\tInode: 21     Links: 1\n"
         "Access: (0644/-rw-r--r--)  Uid: (    0/    root)   Gid: (    0/    root)\nAccess: 2026-09-10 00:00:01.000000000 +0000\n"
         "Modify: 2026-09-10 00:00:05.250000000 +0000\nChange: 2026-09-10 00:00:09.000000000 +0000\n Birth: -\n",
         rows={"requests": [{"request": "resp_1.json", "finished_at": 1788998405.25, "line": 6}], "clocks": [{"kind": "utc"}]},
@@ -410,7 +405,8 @@ _SAMPLES = (
         name="times.txt",
     ),
     Sample(
-        text="    Directory: C:\\runs\n\n\nMode                 LastWriteTime         Length Name\n----                 -------------         ------ ----\n"
+        text="    Directory: C:\\runs\n\n\nMode                 LastWriteTime         Length Name\n"
+        "----                 -------------         ------ ----\n"
         "-a----        29/11/2026     16:49            435 resp_1.json\n-a----        29/11/2026      4:50            435 resp_2.json\n",
         rows={
             "requests": [
@@ -423,7 +419,8 @@ _SAMPLES = (
         name="dir.txt",
     ),
     Sample(
-        text="-rw-r--r-- root/root       435 2026-11-29 16:49 answers/part_1.json\n-rw-r--r-- root/root       435 2026-11-29 16:50 answers/part_2.json\n"
+        text="-rw-r--r-- root/root       435 2026-11-29 16:49 answers/part_1.json\n"
+        "-rw-r--r-- root/root       435 2026-11-29 16:50 answers/part_2.json\n"
         "-rw-r--r-- root/root       435 2026-11-29 16:51 answers/part_3.json\n",
         rows={
             "requests": [

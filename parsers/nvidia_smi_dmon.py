@@ -17,7 +17,7 @@ letters after `-s`. The header comes again every 44 rows, also in the middle of 
 | `fb` | `mem_used` |
 | `rxpci`, `txpci` | `pcie_rx`, `pcie_tx` with `pcie_probe_s` = 0.02: each value is a 20 ms probe, not an average |
 | `smutil`, `smocc`, `mmaact`, `dram` (GPM) | `sm_active`, `sm_occupancy`, `tensor_active`, `dram_active` as 0..1 |
-| `pcirx`, `pcitx`, `nvlrx`, `nvltx` (GPM) | `pcie_rx`, `pcie_tx`, `nvlink_rx`, `nvlink_tx`, MiB/s turned into MB/s; averages over the interval |
+| `pcirx`, `pcitx`, `nvlrx`, `nvltx` (GPM) | `pcie_rx`, `pcie_tx`, `nvlink_rx`, `nvlink_tx` in MB/s; averages over the interval |
 
 Other columns (`jpg ofa bar1 ccpm sbecc dbecc pci gract intutil fp64 ...`) are known and left out; a column nobody knows is left out too.
 
@@ -51,6 +51,7 @@ PCIE_PROBE_S = 0.02  # NVML counts PCIe bytes over 20 ms
 MIB_S = 1.048576  # MB/s in one MiB/s
 MIDNIGHT_FALL_S = 7200  # a smaller fall of the clock is a correction or the end of summer time, not another day
 MAX_REJECTS = 10
+BLOCK_BYTES = 2 * 1024 * 1024  # rows are short: cells of one block in lists are what memory goes to
 
 _PERCENT = {"%": 1.0}
 _RATE = {"MB/s": 1.0, "MiB/s": MIB_S, "KB/s": 1e-3, "GB/s": 1e3}
@@ -94,7 +95,9 @@ _READ = {
     "nvlrx": _Column("nvlink_rx", _RATE, "MiB/s", high=1e12),
     "nvltx": _Column("nvlink_tx", _RATE, "MiB/s", high=1e12),
 }
-_UNREAD = frozenset("jpg ofa bar1 ccpm sbecc dbecc pci gract intutil dfma hmma imma dmma fp64 fp32 fp16".split())
+_UNREAD = frozenset(
+    ("jpg", "ofa", "bar1", "ccpm", "sbecc", "dbecc", "pci", "gract", "intutil", "dfma", "hmma", "imma", "dmma", "fp64", "fp32", "fp16")
+)
 _KNOWN = frozenset(_READ) | _UNREAD
 
 _HEADER = re.compile(r"(?i)^#*\s*(?:(?:date|time)\s+)*gpu\s+[a-z]")
@@ -186,7 +189,9 @@ def _layout(header: str, units: str) -> _Layout | None:
     unit = [t.removeprefix("GPM:") for t in units.replace(",", " ").lstrip("#").split()]
     if abs(len(unit) - len(names)) > 1:
         unit = []
-    columns, seen, unread = [], set(), 0
+    columns: list[tuple[int, _Column, float]] = []
+    seen: set[str] = set()
+    unread = 0
     averaged = {"pcirx", "pcitx"} & set(data)
     for cell, name in enumerate(names):
         column = _READ.get(name) if cell > gpu else None
@@ -617,14 +622,14 @@ class NvidiaSmiDmon:
             return Claim(strength, "header of nvidia-smi dmon", shares=look.foreign > 0)
         if _REFUSED.search(head.text):
             return Refusal(60, "nvidia-smi refused dmon for this device or command line: record --query-gpu=... --format=csv -l 1 instead")
-        if _headerless(head):
+        if not re.search(r"(?im)^\W*#.*\bpid\b", head.text) and _headerless(head):
             return Refusal(50, "rows of nvidia-smi dmon without their header: the order after -s is needed; keep the two header lines")
         return None
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `gpu_samples`, one `clocks` row and `quality` rows."""
         state = _State()
-        for first, text in source.blocks():
+        for first, text in source.blocks(BLOCK_BYTES):
             _block(first, text, state, emit)
         _finish(state, emit)
         return state.counts

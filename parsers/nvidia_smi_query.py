@@ -18,7 +18,7 @@ comma, quotes), quoted in an issue, or printed by a script between other lines.
 | `temperature.gpu`, `temperature.memory` | `temp`, `mem_temp` |
 | `memory.used`, `memory.total` | `mem_used`, `mem_total` (MiB; old drivers print MB and mean MiB) |
 | `pcie.link.gen.current/.max`, `pcie.link.width.current/.max` | `pcie_gen`, `pcie_gen_max`, `pcie_width`, `pcie_width_max` |
-| `clocks_event_reasons.active` (`clocks_throttle_reasons.active`) | `event_reasons`; from single Active/Not Active columns if the mask is absent |
+| `clocks_event_reasons.active` (`clocks_throttle_reasons.active`) | `event_reasons`; without a mask from Active/Not Active columns |
 | `name`, `uuid`, `pci.bus_id`, `memory.total`, power limit, `driver_version`, `mig.mode.current` | one row per card in `gpus` |
 
 **Rounds.** `cycle` grows where the index starts again, after a header, or, without any id, where the time jumps: rows of one round are a
@@ -42,6 +42,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
@@ -55,6 +56,7 @@ MAX_REJECTS = 10
 MAX_HOLD = 4096  # rows of one round kept back at a block's end
 MAX_CARDS = 4096
 INFER_LINES = 5000
+BLOCK_BYTES = 2 * 1024 * 1024  # rows are short: cells of one block in lists are what memory goes to
 SAME_ROUND_S = 0.045  # rows of one round are 1 to 5 ms apart; the fastest usual loop polls every 50 ms
 
 # field -> (column, unit, rank): of several fields for one column the lowest rank with a value wins
@@ -107,10 +109,39 @@ _IDS = ("index", "uuid", "pci.bus_id", "serial")
 _TEXT = ("name", "driver_version", "mig.mode.current", "count", "timestamp")
 _FOREIGN = frozenset(("pid", "process_name", "used_gpu_memory", "used_memory"))
 _OTHER_KNOWN = frozenset(
-    "pstate fan.speed memory.free memory.reserved power.max_limit power.min_limit power.default_limit power.management compute_mode compute_cap "
-    "persistence_mode display_active display_mode ecc.mode.current ecc.mode.pending temperature.gpu.tlimit utilization.jpeg utilization.ofa "
-    "clocks.current.video clocks.max.sm clocks.max.graphics clocks.max.memory clocks.max.mem clocks.max.gr pcie.link.gen.gpumax pcie.link.gen.hostmax "
-    "vbios_version driver_model.current mig.mode.pending clocks.applications.graphics clocks.applications.memory".split()
+    (
+        "pstate",
+        "fan.speed",
+        "memory.free",
+        "memory.reserved",
+        "power.max_limit",
+        "power.min_limit",
+        "power.default_limit",
+        "power.management",
+        "compute_mode",
+        "compute_cap",
+        "persistence_mode",
+        "display_active",
+        "display_mode",
+        "ecc.mode.current",
+        "ecc.mode.pending",
+        "temperature.gpu.tlimit",
+        "utilization.jpeg",
+        "utilization.ofa",
+        "clocks.current.video",
+        "clocks.max.sm",
+        "clocks.max.graphics",
+        "clocks.max.memory",
+        "clocks.max.mem",
+        "clocks.max.gr",
+        "pcie.link.gen.gpumax",
+        "pcie.link.gen.hostmax",
+        "vbios_version",
+        "driver_model.current",
+        "mig.mode.pending",
+        "clocks.applications.graphics",
+        "clocks.applications.memory",
+    )
 )
 
 _SCALE = {
@@ -126,10 +157,13 @@ _BOUNDS = {"%": (0, 100), "W": (0, 20_000), "MHz": (0, 100_000), "MiB": (0, 1e9)
 
 _NAME = re.compile(r"^[a-z][a-z0-9_.]*$")
 _CELL = re.compile(r"^([A-Za-z][A-Za-z0-9_.]*)(?: ?\[([^\]]*)\])?$")
-_MAYBE_HEADER = r"(?i)(?:utilization|memory|power|clocks|clocks_(?:event|throttle)_reasons|temperature|pcie\.link\.\w+|fan|driver)[._][a-z]|query-gpu|process_name|\bpid,"
+_MAYBE_HEADER = (
+    r"(?i)(?:utilization|memory|power|clocks|clocks_(?:event|throttle)_reasons|temperature|pcie\.link\.\w+|fan|driver)[._][a-z]"
+    r"|query-gpu|process_name|\bpid,"
+)
 _COMMAND = re.compile(r"--query-gpu[= ][\"']?([A-Za-z0-9_.,]+)")
 _NO_VALUE = r"(?:\[[^\]]*\]|N/A|n/a|Not Supported|Not Available|Unknown Error|GPU is lost|GPU requires reset|ERR!|-|)"
-_LOST = r"(?i)GPU is lost"
+_NOTHING = rf"^{_NO_VALUE}$"
 _STAMP = r"([0-9]{4})[/-]([0-9]{2})[/-]([0-9]{2})[ T]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:[.,]([0-9]{1,6}))?"
 _NUMBER = r"(-?[0-9]{1,9}(?:\.[0-9]{1,6}|,[0-9]{1,2})?)"
 _MESSAGES = {
@@ -345,7 +379,7 @@ class _Table:
         return list(cards.values())
 
     def steps(self, i: int) -> list[float]:
-        return [abs(b - a) for s in self.series(i) for a, b in zip(s, s[1:])]
+        return [abs(b - a) for s in self.series(i) for a, b in pairwise(s)]
 
     def constant(self, i: int) -> bool:
         return all(len(set(s)) == 1 for s in self.series(i))
@@ -406,7 +440,7 @@ def _memories(table: _Table, columns: list[int], names: dict[int, str]) -> None:
         return
     gaps: list[float] = []
     if len(rest) == 2 and None not in table.values[rest[0]] + table.values[rest[1]] + table.values[total]:
-        gaps = [t - a - b for t, a, b in zip(*(table.values[i] for i in (total, *rest)))]  # type: ignore[operator]
+        gaps = [t - a - b for t, a, b in zip(*(table.values[i] for i in (total, *rest)))]
         if min(gaps) < -3 or max(gaps) > 0.03 * max(table.seen(total)):
             return
     elif not _UNITED & set(table.classes):
@@ -416,8 +450,8 @@ def _memories(table: _Table, columns: list[int], names: dict[int, str]) -> None:
     if util is None or len(rest) > 2:
         return
     triples = list(zip(table.values[util], table.values[total], *(table.values[i] for i in rest)))
-    busy = [t for t in triples if None not in t and t[0] >= 50]  # type: ignore[operator]
-    held = [all(t[2 + k] >= 0.05 * t[1] for t in busy) for k in range(len(rest))]  # type: ignore[operator]
+    busy = [t for t in triples if None not in t and t[0] >= 50]
+    held = [all(t[2 + k] >= 0.05 * t[1] for t in busy) for k in range(len(rest))]
     if busy and held.count(True) == 1:
         names[rest[held.index(True)]] = "memory.used"
 
@@ -508,6 +542,8 @@ def _infer(text: str) -> tuple[_Layout, bool] | str | None:
         _temperature(table, table.of("int"), names)
     elif "index" in names.values() or "timestamp" in names.values():
         _bare_numbers(table, names)
+        if not {"stamp", "uuid", "bus", "name"} & set(classes) and "memory.total" not in names.values():
+            names = {}  # small integers in rows: any table of numbers looks like that
     masks = table.of("mask")
     if len(masks) == 1 and all(int(c[masks[0]][1], 16) < 0x100 for c in rows if c[masks[0]][0] == "mask"):
         names[masks[0]] = _MASK
@@ -631,6 +667,33 @@ def _number(text: pl.Expr, unit: str, printed: str | None) -> tuple[pl.Expr, pl.
     return value, shape
 
 
+def _field(name: str, text: pl.Expr, printed: str | None) -> tuple[pl.Expr, pl.Expr]:
+    """(value, cell has the right shape) of one cell; no-value words are the caller's business."""
+    import polars as pl
+
+    if name in _NUMERIC:
+        return _number(text, _NUMERIC[name][1], printed)
+    if name in ("index", "count"):
+        return text.str.extract(r"^([0-9]{1,4})$", 1).cast(pl.Int32), text.str.contains(r"^[0-9]{1,4}$")
+    if name == _MASK:
+        value = text.str.extract(r"^0x([0-9A-Fa-f]{1,16})$", 1).str.to_integer(base=16, strict=False, dtype=pl.Int64)
+        return value, text.str.contains(r"^0x[0-9A-Fa-f]{1,16}$")
+    if _bit(name):
+        value = pl.when(text == "Active").then(_bit(name)).when(text == "Not Active").then(0).otherwise(None).cast(pl.Int64)
+        return value, text.is_in(["Active", "Not Active"])
+    if name in _IDS:
+        shape = text.str.contains(r"^[0-9A-Za-z:.-]{4,64}$") & ~text.str.contains(_NOTHING)
+        return pl.when(shape).then(text).otherwise(None), shape
+    if name == "timestamp":
+        stamped = text.str.contains(rf"^{_STAMP}$")
+        # a spreadsheet may have turned it into something else: no time then, but still a row
+        return pl.when(stamped).then(text).otherwise(None), stamped | text.str.contains(r"^[0-9][0-9:./ ,-]{3,}(?: ?[AP]M)?$")
+    shape = text.str.contains(r"^[\x20-\x7e]{1,80}$")
+    if name in _TEXT:
+        return pl.when(shape & ~text.str.contains(_NOTHING)).then(text).otherwise(None), shape
+    return pl.lit(None, pl.String), shape  # a known field nobody reads
+
+
 def _read(frame: pl.DataFrame, layout: _Layout, state: _State, cut_line: int | None, key: str) -> pl.DataFrame:
     """Typed rows of the lines that fit the layout; lines most of whose cells have the wrong shape are left out."""
     import polars as pl
@@ -638,50 +701,26 @@ def _read(frame: pl.DataFrame, layout: _Layout, state: _State, cut_line: int | N
     rows = _cells(frame, layout)
     raw: dict[str, pl.Expr] = {}
     shapes: dict[str, pl.Expr] = {}
-    nothing = rf"^{_NO_VALUE}$"
     for cell, name in enumerate(layout.names):
         if name is None:
             continue
         text = pl.col("cells").list.get(cell).str.strip_chars("\"' \t")
-        if name in _NUMERIC:
-            _, unit, _ = _NUMERIC[name]
-            value, shape = _number(text, unit, layout.units[cell])
-            if unit in ("%", "W", "MHz", "MiB"):
-                # where cells carry units, a number without one was cut
-                if (key, cell) not in state.united:
-                    state.united[key, cell] = bool(
-                        rows.select(text.str.contains(r"[0-9] ?[%MGKmW]").sum() * 2 > text.str.contains("^[0-9]").sum()).item()
-                    )
-                shape = shape & (text.str.contains(r"[^0-9]$") | pl.lit(not state.united[key, cell]))
-                value = pl.when(shape).then(value).otherwise(None)
-        elif name in ("index", "count"):
-            value, shape = text.str.extract(r"^([0-9]{1,4})$", 1).cast(pl.Int32), text.str.contains(r"^[0-9]{1,4}$")
-        elif name == _MASK:
-            value = text.str.extract(r"^0x([0-9A-Fa-f]{1,16})$", 1).str.to_integer(base=16, strict=False, dtype=pl.Int64)
-            shape = text.str.contains(r"^0x[0-9A-Fa-f]{1,16}$")
-        elif _bit(name):
-            value = pl.when(text == "Active").then(_bit(name)).when(text == "Not Active").then(0).otherwise(None).cast(pl.Int64)
-            shape = text.is_in(["Active", "Not Active"])
-        elif name in ("uuid", "pci.bus_id", "serial"):
-            shape = text.str.contains(r"^[0-9A-Za-z:.-]{4,64}$") & ~text.str.contains(nothing)
-            value = pl.when(shape).then(text).otherwise(None)
-        elif name == "timestamp":
-            stamped = text.str.contains(rf"^{_STAMP}$")
-            value = pl.when(stamped).then(text).otherwise(None)
-            # a spreadsheet may have turned it into something else: no time then, but still a row
-            shape = stamped | text.str.contains(r"^[0-9][0-9:./ ,-]{3,}(?: ?[AP]M)?$")
-            raw["stamped"] = stamped | text.str.contains(nothing)
-        elif name in ("name", "driver_version", "mig.mode.current"):
-            shape = text.str.contains(r"^[\x20-\x7e]{1,80}$")
-            value = pl.when(shape & ~text.str.contains(nothing)).then(text).otherwise(None)
-        else:
-            continue
-        raw[name] = value
-        shapes[name] = shape | text.str.contains(nothing)
+        value, shape = _field(name, text, layout.units[cell])
+        if name in _NUMERIC and _NUMERIC[name][1] in ("%", "W", "MHz", "MiB"):
+            # where cells carry units, a number without one was cut
+            if (key, cell) not in state.united:
+                with_unit, numbers = text.str.contains(r"[0-9] ?[%MGKmW]").sum(), text.str.contains("^[0-9]").sum()
+                state.united[key, cell] = bool(rows.select((with_unit > 0) & (with_unit * 2 >= numbers)).item())
+            shape = shape & (text.str.contains(r"[^0-9]$") | pl.lit(not state.united[key, cell]))
+            value = pl.when(shape).then(value).otherwise(None)
         if cut_line is not None and cell == len(layout.names) - 1:
             # the unit behind a number proves that the number is whole; anything else may have lost its end
-            whole = text.str.contains(r"(?:%|MiB|MHz|W|\])$") & (pl.lit(name in _NUMERIC or name in _OTHER_KNOWN) | text.str.ends_with("]"))
-            raw[name] = pl.when((pl.col("line") != cut_line) | whole).then(value).otherwise(None)
+            whole = text.str.contains(r"(?:%|MiB|MHz|W)$") & pl.lit(name in _NUMERIC) | text.str.ends_with("]")
+            value = pl.when((pl.col("line") != cut_line) | whole).then(value).otherwise(None)
+        raw[name] = value
+        shapes[name] = shape | text.str.contains(_NOTHING)
+        if name == "timestamp":
+            raw["stamped"] = text.str.contains(rf"^{_STAMP}$") | text.str.contains(_NOTHING)
     return _accept(rows, layout, raw, shapes, state, cut_line)
 
 
@@ -836,7 +875,7 @@ def _learn(rows: pl.DataFrame) -> _Rounds:
     if not len(free):
         return rounds
     count = free["count"].max() if "count" in free.columns else None
-    rounds.k = int(count) if isinstance(count, int) and 0 < count <= 64 else None  # type: ignore[arg-type]
+    rounds.k = int(count) if isinstance(count, int) and 0 < count <= 64 else None
     times = free["time"]
     if times.null_count() * 2 < len(times):
         rounds.mode = "gap"
@@ -869,7 +908,9 @@ def _cycled(rows: pl.DataFrame, rounds: _Rounds) -> pl.DataFrame:
     if rounds.mode == "gap":
         apart = pl.lit(True) if rounds.k == 1 else (step > rounds.gap) | (step < 0)
     elif rounds.mode == "count":
-        seen = pl.int_range(pl.len()).over("segment") + pl.when(pl.col("segment") == rounds.segment).then(rounds.position).otherwise(0)
+        seen = pl.int_range(pl.len()).over("segment") + pl.when(pl.col("segment") == (rounds.segment or 0)).then(rounds.position).otherwise(
+            0
+        )
         apart = seen % (rounds.k or 1) == 0
     else:
         apart = pl.lit(False)
@@ -1058,7 +1099,8 @@ def _foreign(text: str, layouts: list[_Layout]) -> bool:
 
 _SAMPLES = (
     Sample(
-        text="""timestamp, index, name, utilization.gpu [%], utilization.memory [%], memory.used [MiB], memory.total [MiB], power.draw [W], power.limit [W]
+        text="""timestamp, index, name, utilization.gpu [%], utilization.memory [%], memory.used [MiB], memory.total [MiB], """
+        """power.draw [W], power.limit [W]
 2025/11/04 08:15:00.120, 0, NVIDIA RTX 6000 Ada Generation, 97 %, 61 %, 40112 MiB, 49140 MiB, 271.35 W, 300.00 W
 2025/11/04 08:15:00.124, 1, NVIDIA RTX 6000 Ada Generation, 0 %, 0 %, 4 MiB, 49140 MiB, [N/A], 300.00 W
 2025/11/04 08:15:01.126, 0, NVIDIA RTX 6000 Ada Generation, 95 %, 60 %, 40112 MiB, 49140 MiB, 268.90 W, 300.00 W
@@ -1086,7 +1128,8 @@ _SAMPLES = (
         versions="418 to 610, csv in a loop",
     ),
     Sample(
-        text="""timestamp, pstate, temperature.gpu, clocks_throttle_reasons.sw_power_cap, clocks_throttle_reasons.hw_slowdown, clocks.current.sm [MHz]
+        text="""timestamp, pstate, temperature.gpu, clocks_throttle_reasons.sw_power_cap, clocks_throttle_reasons.hw_slowdown, """
+        """clocks.current.sm [MHz]
 2017/06/02 11:00:01.500, P0, 71, Active, Not Active, 1506 MHz
 2017/06/02 11:00:02.502, P0, 72, Not Active, Not Active, 1607 MHz
 """,
@@ -1176,7 +1219,7 @@ class NvidiaSmiQuery:
         state.united = trial.united
         unknown = 0
         previous: tuple[int, str] | None = None
-        for block in source.blocks():
+        for block in source.blocks(BLOCK_BYTES):
             if previous is not None:
                 unknown += self._block(previous, False, state, rounds, emit)
             previous = block

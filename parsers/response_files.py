@@ -129,7 +129,7 @@ def _scan(text: str) -> tuple[list[_Item], list[tuple[int, int]]]:
         if found is None:
             broken.append((first, first))
             # whatever is indented belongs to the broken body: go on where a value starts at the margin
-            after = _MARGIN.search(text, place)
+            after = _MARGIN.search(text, place + 1)
             at = after.start() if after else len(text)
             continue
         while found is not None:

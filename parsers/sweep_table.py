@@ -90,11 +90,20 @@ _LOADS = (
     r"batch\w*|bs|c|n|b|np|npl|threads|workers|rps|qps|rate|in.?flight|outstanding|gleichzeit\w*|anfrag\w*|requêtes|offered|input load"
 )
 _MANY = r"conc|concurrent|streams?|users?|clients?|parallel|slots?"
-_HEADER = rf"(?i)(?:^|[{_S}]|\s\s)[^{_S}=:0-9]{{0,30}}(?:\b|_)(?:{_LOADS})\b[^{_S}=:0-9]{{0,60}}(?:$|[{_S}]|\s\s)"
+_AROUND = (
+    r"max(?:imum)?|num|number|of|n|no\.?|nb|de|request|client|offered|target|virtual|active|input|arrival|anzahl|nombre|requests?|reqs?|users?|streams?|"
+    r"clients?|connections?|sessions?|calls?|seqs?|sequences?|prompts?|jobs?|slots?|nutzer|benutzer|anfragen|size|level|limit|count|rate|load|in|"
+    r"simultanée?s?|concurrente?s?|parallèles|gleichzeitige?|parallele|achieved|measured|effective|mean|avg"
+)
+_HEADER = (
+    rf"(?i)(?:^|[{_S}]|\s\s)[\s>*_`\"'#(]*(?:(?:{_AROUND})[\s_-]+){{0,3}}(?:{_LOADS})(?:[\s_-]+(?:{_AROUND})){{0,3}}"
+    rf"(?:\s*[(\[][^)\]{_S}]{{0,40}}[)\]])?[\s*_`\"':.#]*(?:$|[{_S}]|\s\s)|^[\s>]*(?:c|n|b|bs|conc\w*|users?|streams?|clients?|slots?|batch)\s[^=:|]{{3,100}}$"
+)
 _SIDE_CELL = (
     rf"(?:^|[{_S}]|\s\s)[^{_S}]{{0,40}}?(?:\b\d+[\s-]?x?[\s-]?(?:{_MANY})\b|\b(?:c|n|b|bs|{_MANY}|concurrency|batch)\s?[=@]?\s?\d+\b|@\s?\d+\b)"
     rf"[^{_S}]{{0,30}}"
 )
+_SIDE_HINT = rf"(?i)\d[\s-]?x?[\s-]?(?:{_MANY})\b|\b(?:c|n|b|bs|{_MANY}|concurrency|batch)\s?[=@]?\s?\d|@\s?\d"
 _SIDEWAYS = rf"(?i){_SIDE_CELL}(?:[{_S}]|\s\s).*{_SIDE_CELL}(?:$|[{_S}]|\s\s)"
 _DATA = (
     rf"(?:^|[{_S}]|\s)[\s*_~≈`\"'>×x]*\d[\d.,]*k?\s*(?:[{_S}*_`\"'\s]|$)|^[\s>]*[|+:=─━┼├┡╞┠╟╠┣-][\s|+:=─━┼┤├┡╞╇┿╪╡┩┠╟╢╠╬╣┣╋┫╂┨-]{{2,}}$"
@@ -121,11 +130,12 @@ def _starts(lines: pl.Series) -> list[tuple[int, str]]:
 
     frame = pl.DataFrame({"line": lines})
     text = pl.when(pl.col("line").str.len_bytes() <= 1500).then(pl.col("line")).otherwise(pl.lit(""))
+    side = pl.when((text.str.len_bytes() <= 600) & text.str.contains(_SIDE_HINT)).then(text).otherwise(pl.lit(""))
     data = text.str.contains(_DATA)
     soon = data.shift(-1).fill_null(False) | data.shift(-2).fill_null(False) | data.shift(-3).fill_null(False)
     json = text.str.contains(r"^\s*[{\[]?\s*[{\"]\w+\"?\s*:")
     kinds = {
-        "table": soon & ((text.str.contains(_MEASURE) & text.str.contains(_HEADER)) | text.str.contains(_SIDEWAYS)),
+        "table": soon & ((text.str.contains(_MEASURE) & text.str.contains(_HEADER)) | side.str.contains(_SIDEWAYS)),
         "inline": ~json & text.str.contains(_KEYED) & text.str.contains(_KEYED_VALUE),
         "block": ~json & (text.str.contains(_BANNER) | text.str.contains(_ALONE)),
         "suffix": ~json & text.str.contains(_SUFFIXED),
@@ -151,7 +161,6 @@ class Grid:
     stop: int = 0
     runs_on: bool = False
     caption: str = ""
-    free: bool = False  # no table: lines or blocks of keys and values
 
 
 _QUOTE = re.compile(r"^\s*(?:>\s?)*\s*")
@@ -225,7 +234,7 @@ def _table_at(lines: Sequence[str], at: int) -> Grid | None:
 def _rows(lines: Sequence[str], at: int, header: list[str], split: Any, layout: str) -> Grid:
     """The rows under a header. A row whose cells do not fit the header is a near miss: a shifted value would be a wrong one."""
     grid = Grid(header, at, status={at: "matched"}, stop=at + 1)
-    strays, blanks = 0, layout in (r"\s{2,}|\t", r"\s+")
+    strays, headed, blanks = 0, False, layout in (r"\s{2,}|\t", r"\s+")
     for i in range(at + 1, min(len(lines), at + MAX_TABLE_LINES)):
         line = lines[i]
         if _RULE.fullmatch(_QUOTE.sub("", line)):
@@ -244,12 +253,14 @@ def _rows(lines: Sequence[str], at: int, header: list[str], split: Any, layout: 
         same = cells is not None and [c.lower() for c in cells] == [h.lower() for h in header]
         if cells and not same and grid.rows and (strays or not any(token(c).digits for c in cells)) and _is_load(cells):
             break  # the header of the next table
+        if (same and headed) or re.match(r"\s*#{1,6} ", line):
+            break  # the same header again under a heading of its own
         if cells and len(cells) == len(header):
             if same:
                 grid.status[i] = "noise"
             else:
                 grid.rows.append((i, cells))
-            grid.stop, strays = i + 1, 0
+            grid.stop, strays, headed = i + 1, 0, False
             continue
         first = cells and len(cells) > 1 and any(token(c).digits and not token(c).why for c in cells)
         if first and (layout == "pipe" or token(cells[0]).digits):
@@ -257,7 +268,7 @@ def _rows(lines: Sequence[str], at: int, header: list[str], split: Any, layout: 
             grid.rejects.append((i, f"{len(cells)} cells under {len(header)} headers"))
             grid.stop, strays = i + 1, strays + 1
             continue
-        strays += 1
+        strays, headed = strays + 1, True
         if blanks or strays > 2 or not grid.rows:
             break
     else:
@@ -290,7 +301,7 @@ def _grid_of(records: list[tuple[int, dict[str, str]]], load: str) -> Grid:
     """Records of key and value as a table: one column per key."""
     keys = list(dict.fromkeys(k for _, record in records for k in record if k != load))
     rows = [(i, [record.get(k, "") for k in (load, *keys)]) for i, record in records]
-    return Grid([load, *keys], records[0][0], rows=rows, free=True)
+    return Grid([load, *keys], records[0][0], rows=rows)
 
 
 def _inline_at(lines: Sequence[str], at: int) -> Grid | None:
@@ -465,7 +476,7 @@ class Reading:
     nearly: bool = False
 
 
-_TOOLS = ({"s_tg t/s"}, {"s_pp t/s"}, {"n_kv"}, {"test", "t/s"}, {"failures/s"}, {"request id"}, {"timestamp", "type"})
+_TOOLS = ({"s tg t/s"}, {"s pp t/s"}, {"n kv"}, {"test", "t/s"}, {"failures/s"}, {"request id"}, {"timestamp", "type"})
 
 
 class NotASweep(Exception):
@@ -531,7 +542,7 @@ def read(grid: Grid) -> Reading:
     """Steps of one grid; a grid that is no sweep gives none."""
     out = Reading(status=dict(grid.status), rejects=list(grid.rejects), caption=grid.caption)
     try:
-        if any(all(t in {h.strip("* `").lower() for h in grid.header} for t in tool) for tool in _TOOLS):
+        if any(all(t in {plain(h).lower() for h in grid.header} for t in tool) for tool in _TOOLS):
             raise NotASweep()
         upright = _upright(grid)
         out.status.update(upright.status)
@@ -556,8 +567,6 @@ def _read_upright(grid: Grid, out: Reading) -> None:
             reasons.append(why)
     first = load or rate
     assert first is not None
-    if grid.free and len(first.values) > 3 * len(set(first.values)) + 3:
-        raise NotASweep()  # the same few values again and again: a log, not a sweep
     valid = [
         n for n, v in enumerate(first.values) if (_whole(v) if load else (v is not None or first.cells[n].lower().strip("*` ") == "inf"))
     ]
@@ -567,6 +576,8 @@ def _read_upright(grid: Grid, out: Reading) -> None:
     if not valid or not usable:
         raise NotASweep("; ".join(reasons) if reasons and valid else "")
     series = _series(columns, valid, first)
+    if len(valid) > 3 * len({(series[n], first.values[n]) for n in valid}) + 3:
+        raise NotASweep()  # the same few loads again and again: a log or a list of requests, not a sweep
     systems = _systems(usable, reasons)
     evidence = _speaks_of_tokens(columns, grid.caption)
     emitted: dict[int, bool] = {}
@@ -690,6 +701,12 @@ def _preferred(usable: list[Column]) -> list[Column]:
         if order.get(c.means.counts, 1) == min(order.get(d.means.counts, 1) for d in rivals):
             out.append(c)
     return out
+
+
+def _is_share(agg: Column, per: Column, streams: float, n: int) -> bool:
+    """Row n: per-stream equals aggregate / streams within what rounding allows."""
+    slack = per.halves[n] + agg.halves[n] / streams
+    return abs((agg.values[n] or 0.0) / streams - (per.values[n] or 0.0)) <= 1.001 * slack + 1e-9
 
 
 @dataclass
@@ -836,8 +853,7 @@ class System:
         rows = [(c, p, n) for c, p, n in self._pairs(per) if c > 1 and agg and agg.values[n] is not None]
         if agg is None or len(rows) < 2:
             return None
-        fits = (abs((agg.values[n] or 0.0) / c - p) <= 1.001 * (per.halves[n] + agg.halves[n] / c) + 1e-9 for c, p, n in rows)
-        return "derived" if all(fits) else None
+        return "derived" if all(_is_share(agg, per, c, n) for c, _, n in rows) else None
 
     def _by_time(self, per: Column) -> str | None:
         """decode where every row is 1 / TPOT, latency where every row is output length / latency, within rounding; two rows at least."""
@@ -853,8 +869,14 @@ class System:
                 abs(1000 * k / ms - p) <= 1.001 * per.halves[n] + p * (0.001 + time.halves[n] / (time.values[n] or 1.0))
                 for p, ms, k, n in known
             ):
-                return word
+                return word if word == "latency" or not self._shares(per) else None
         return None
+
+    def _shares(self, per: Column) -> bool:
+        """Every row above one stream is aggregate / concurrency as well: then 1 / TPOT proves nothing."""
+        agg = self._of("aggregate")
+        rows = [(c, p, n) for c, p, n in self._pairs(per) if c > 1 and agg and agg.values[n] is not None]
+        return bool(rows) and agg is not None and all(_is_share(agg, per, c, n) for c, _, n in rows)
 
     def _value(self, column: Column, n: int) -> float | None:
         value, unit = column.values[n], column.tokens[n].unit

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from gpuverdict.engine.parser import Claim, Counts, Readable, Refusal
 from gpuverdict.engine.source import Source
 from gpuverdict.engine.testing import check_samples, rows_of
 from gpuverdict.parsers.nvidia_smi_dmon import PARSER
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 HEAD = "# gpu    pwr  gtemp  mtemp     sm    mem  rxpci  txpci \n# Idx      W      C      C      %      %   MB/s   MB/s \n"
 ROW = "    {gpu}    {pwr}     50      -     {sm}     40     12     34 \n"
@@ -41,7 +40,11 @@ def test_samples() -> None:
 
 
 def test_column_order_follows_the_header() -> None:
-    text = "# gpu     fb   bar1   ccpm  rxpci  txpci   mclk   pclk     sm    mem \n# Idx     MB     MB     MB   MB/s   MB/s    MHz    MHz      %      % \n    0    239      3      0      5     10   6250   1695      6      1 \n"
+    text = (
+        "# gpu     fb   bar1   ccpm  rxpci  txpci   mclk   pclk     sm    mem \n"
+        "# Idx     MB     MB     MB   MB/s   MB/s    MHz    MHz      %      % \n"
+        "    0    239      3      0      5     10   6250   1695      6      1 \n"
+    )
     (row,) = samples(text)
     assert (row["mem_used"], row["pcie_rx"], row["pcie_tx"], row["mem_clock"], row["sm_clock"]) == (239, 5, 10, 6250, 1695)
     assert (row["util_gpu"], row["util_mem"]) == (6, 1)
@@ -61,7 +64,13 @@ def test_a_restart_with_other_columns_rebinds() -> None:
 
 
 def test_time_alone_rises_past_midnight() -> None:
-    text = "#Time         gpu     sm    mem \n#HH:MM:SS     Idx      %      % \n 23:59:59       0      1      2 \n 23:59:59       1      1      2 \n 00:00:00       0      3      4 \n"
+    text = (
+        "#Time         gpu     sm    mem \n"
+        "#HH:MM:SS     Idx      %      % \n"
+        " 23:59:59       0      1      2 \n"
+        " 23:59:59       1      1      2 \n"
+        " 00:00:00       0      3      4 \n"
+    )
     assert [r["time"] for r in samples(text)] == [86399.0, 86399.0, 86400.0]
     assert clock(text)["kind"] == "local-no-zone" and clock(text)["interval_s"] == 1.0
     assert kinds(text) == {"date-unknown": 1}
@@ -120,8 +129,9 @@ def test_unfinished_last_line() -> None:
 
 
 def test_narrow_terminal() -> None:
-    text = HEAD + ROW.format(gpu=0, pwr=99, sm=7)
-    cut = "".join(line[:48] + "\n" for line in text.splitlines())
+    row = "".join(f"{v:>7}" for v in (99, 50, "-", 7, 40, 123, 34))
+    text = HEAD + "    0" + row + " \n"
+    cut = "".join(line[:45] + "\n" for line in text.splitlines())
     (row,) = samples(cut)
     assert row["util_mem"] == 40 and row["util_gpu"] == 7 and row.get("pcie_tx") is None and row.get("pcie_rx") is None
 
@@ -144,7 +154,7 @@ def test_unknown_unit_is_not_read() -> None:
 @pytest.mark.parametrize("units", [True, False])
 def test_csv(sep: str, mark: str, units: bool) -> None:
     lines = [mark + sep.join(("gpu", "pwr", "gtemp", "mtemp", "sm", "mem")), mark + sep.join(("Idx", "W", "C", "C", "%", "%"))]
-    lines = lines[: 1 + units] + [sep.join(("0", "305", "57", "-", "99", "")), sep.join(("1", "30", "40", "", "0", "0"))]
+    lines = [*lines[: 1 + units], sep.join(("0", "305", "57", "-", "99", "")), sep.join(("1", "30", "40", "", "0", "0"))]
     rows = samples("\n".join(lines) + "\n")
     assert [(r["gpu"], r["power_w"], r["mem_temp"], r["util_gpu"], r["util_mem"]) for r in rows] == [
         (0, 305, None, 99, None),
@@ -160,7 +170,7 @@ def test_gpm_probe_is_the_interval() -> None:
     text = (
         "#Time gpu pwr gtemp mtemp pcitx pcirx\n#HH:MM:SS Idx W C C GPM:MiB/s GPM:MiB/s\n 10:00:00 0 1 2 3 100 0\n 10:00:02 0 1 2 3 100 0\n"
     )
-    assert [(r["pcie_tx"], r["pcie_probe_s"]) for r in samples(text)] == [(104.8576, 2.0)] * 2
+    assert [(round(r["pcie_tx"], 4), r["pcie_probe_s"]) for r in samples(text)] == [(104.8576, 2.0)] * 2
 
 
 def test_foreign_text_shares_the_source() -> None:
@@ -183,10 +193,15 @@ def test_refusals() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "# gpu         pid   type     sm    mem    enc    dec    command \n# Idx           #    C/G      %      %      %      %    name \n    0      10291     C     99      7      -      -    python \n",
-        "#Entity   GRACT        SMACT        DRAMA        \nID                                               \nGPU 0     0.000        0.000        0.000        \n",
+        "# gpu         pid   type     sm    mem    enc    dec    command \n"
+        "# Idx           #    C/G      %      %      %      %    name \n"
+        "    0      10291     C     99      7      -      -    python \n",
+        "#Entity   GRACT        SMACT        DRAMA        \n"
+        "ID                                               \n"
+        "GPU 0     0.000        0.000        0.000        \n",
         "timestamp, index, utilization.gpu [%]\n2026/01/01 10:00:00.000, 0, 5 %\n",
-        "GPU  Temp   AvgPwr  SCLK    MCLK     Fan  Perf  PwrCap  VRAM%  GPU%\n0    47.0c  91.0W   800Mhz  1600Mhz  0%   auto  560.0W    0%   0%\n",
+        "GPU  Temp   AvgPwr  SCLK    MCLK     Fan  Perf  PwrCap  VRAM%  GPU%\n"
+        "0    47.0c  91.0W   800Mhz  1600Mhz  0%   auto  560.0W    0%   0%\n",
         "the gpu memory is full\n1 2 3 4\n",
         "",
     ],

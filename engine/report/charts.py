@@ -1,0 +1,599 @@
+"""The charts: SVG text that serves light and dark, a browser page and a plain image viewer, drawn offline by altair.
+
+Colours are drawn as those of the light palette, so that a viewer without CSS shows them; a style inside the SVG turns each into a
+variable (`var(--fg)`, `var(--s1)`), which the page sets, or the SVG itself where it stands alone. Long series are thinned in SQL to
+the lowest and the highest value per pixel, so that no peak is lost. A chart whose data is absent is not drawn.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from ..phrase import number
+
+if TYPE_CHECKING:
+    import altair as alt
+    import polars as pl
+
+    from ..analyze import Analysis
+    from ..result import Finding
+    from ..store import Store
+
+WIDTH = 470  # of the plot area, in px: whole charts stay legible at phone width
+POINTS = 4000  # in one chart; altair refuses 5000
+PANELS = 4
+CARDS = 8  # more lines than that are drawn as the band between the lowest and the highest card
+BARS = 1200
+LANES = 32
+
+# name -> (light, dark). Text colours keep a contrast of 4.5 on the page's background, lines 3.
+PALETTE = {
+    "fg": ("#1f2328", "#e6e9ed"),
+    "muted": ("#59626d", "#9da7b3"),
+    "grid": ("#dfe3e8", "#30363d"),
+    "accent": ("#b3261e", "#ff8f85"),
+    "s1": ("#0b6bcb", "#6cb2ff"),
+    "s2": ("#b45309", "#f2a65a"),
+    "s3": ("#0f766e", "#4fd1c0"),
+    "s4": ("#7c3aed", "#b79bff"),
+    "s5": ("#be185d", "#f58ab8"),
+    "s6": ("#4d7c0f", "#a9d45c"),
+    "s7": ("#0e7490", "#67d4ee"),
+    "s8": ("#78716c", "#c4bcb4"),
+}
+LIGHT = {name: light for name, (light, _) in PALETTE.items()}
+SERIES = [LIGHT[f"s{n}"] for n in range(1, 9)]
+DASHES = [[1, 0], [6, 2], [2, 2], [8, 2, 2, 2], [4, 4], [1, 2], [10, 3], [3, 1]]
+FONT = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
+TITLES = {
+    "utilisation": "GPU utilisation, card by card and summed",
+    "sweep": "Throughput and speed over concurrency",
+    "requests": "Requests over time",
+    "ceiling": "Shares of the hardware ceilings",
+}
+
+
+@dataclass
+class Drawing:
+    """A chart before it is SVG, and what it says in words."""
+
+    chart: alt.TopLevelMixin
+    says: str
+
+
+def draw(analysis: Analysis) -> dict[str, str]:
+    """Chart name -> SVG text, in the order of TITLES; only those that have data."""
+    store, result = analysis.store, analysis.result
+    makers: dict[str, Callable[[], Callable[[], Drawing] | None]] = {
+        "utilisation": lambda: _utilisation(store),
+        "sweep": lambda: _sweep(store),
+        "requests": lambda: _requests(store),
+        "ceiling": lambda: _ceiling(result.findings),
+    }
+    ready = {name: make for name, maker in makers.items() if (make := maker()) is not None}
+    if not ready:
+        return {}
+    renderer = threading.Thread(target=_start_renderer, daemon=True)
+    renderer.start()  # 0.3 s of its own, beside the import of altair
+    drawings = {name: make() for name, make in ready.items()}
+    renderer.join()
+    return {name: _finish(name, _svg(drawing.chart), drawing.says) for name, drawing in drawings.items()}
+
+
+def warm() -> threading.Thread:
+    """Start the renderer in the background; a caller that will draw later loses nothing by calling this first."""
+    thread = threading.Thread(target=_start_renderer, daemon=True)
+    thread.start()
+    return thread
+
+
+def _start_renderer() -> None:
+    import vl_convert
+
+    spec = {"data": {"values": [{"a": 1}]}, "mark": "point", "encoding": {}}
+    vl_convert.vegalite_to_svg(spec, vl_version="v6_1")
+
+
+# --- one look, and from Vega's SVG to ours --------------------------------------------------------------------------------------
+
+
+def _svg(chart: alt.TopLevelMixin) -> str:
+    import vl_convert
+
+    return vl_convert.vegalite_to_svg(_styled(chart).to_dict(), vl_version="v6_1")
+
+
+def _styled(chart: Any) -> Any:
+    text, muted, grid = LIGHT["fg"], LIGHT["muted"], LIGHT["grid"]
+    axis = {"labelColor": muted, "titleColor": muted, "gridColor": grid, "domainColor": grid, "tickColor": grid, "titleFontWeight": "normal"}
+    sizes = {"labelFontSize": 12, "titleFontSize": 12}
+    return (
+        chart.configure(background=None, font="sans-serif", aria=False, padding=4)
+        .configure_view(stroke=None)
+        .configure_axis(**axis, **sizes, labelOverlap=True)
+        .configure_legend(orient="top", title=None, labelColor=text, labelFontSize=12, symbolStrokeWidth=2.5, symbolSize=220, columnPadding=14)
+        .configure_title(color=text, fontSize=13, fontWeight=600, anchor="start", frame="group", offset=8)
+        .configure_concat(spacing=18)
+    )
+
+
+def _finish(name: str, svg: str, says: str) -> str:
+    """Our own root element with a title and the numbers in words, our own ids, colours as variables."""
+    head = re.match(r'<svg [^>]*?width="([\d.]+)" height="([\d.]+)" viewBox="([^"]+)"[^>]*>', svg)
+    if head is None:
+        raise ValueError(f"the renderer gave no SVG for the chart {name}")
+    body = svg[head.end() :]
+    body = re.sub(r' (?:font-family="[^"]*"|class="[^"]*"|role="[^"]*"|aria-[a-z]+="[^"]*")', "", body)
+    body = re.sub(r' (fill|stroke)="transparent"', r' \1="none"', body)
+    found: dict[str, str] = {}
+    for old in re.findall(r'id="([^"]+)"', body):
+        found.setdefault(old, f"gv-{name}-{len(found)}")
+    body = re.sub(r'id="([^"]+)"', lambda m: f'id="{found[m[1]]}"', body)
+    body = re.sub(r"url\(#([^)]+)\)", lambda m: f"url(#{found.get(m[1], m[1])})", body)
+    title = escape(TITLES[name])
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" id="gv-{name}" class="chart" width="{head[1]}" height="{head[2]}" viewBox="{head[3]}" '
+        f'role="img" aria-labelledby="gv-{name}-title gv-{name}-desc"><title id="gv-{name}-title">{title}</title>'
+        f'<desc id="gv-{name}-desc">{escape(says)}</desc><style>{_colours(name, body)}</style>{body}'
+    )
+
+
+def _colours(name: str, body: str) -> str:
+    """Each colour that occurs becomes a variable. `svg:root` holds only where the SVG is a document of its own."""
+    used = [(key, pair) for key, pair in PALETTE.items() if f'"{pair[0]}"' in body]
+    rules = [f"#gv-{name}{{font-family:{FONT}}}"]
+    for key, (light, _) in used:
+        for attribute in ("fill", "stroke"):
+            if f'{attribute}="{light}"' in body:
+                rules.append(f'#gv-{name} [{attribute}="{light}"]{{{attribute}:var(--{key},{light})}}')
+    dark = ";".join(f"--{key}:{pair[1]}" for key, pair in used)
+    return "".join(rules) + f"@media(prefers-color-scheme:dark){{svg#gv-{name}:root{{{dark};background:#14171a}}}}"
+
+
+# --- series, thinned -------------------------------------------------------------------------------------------------------------
+
+_THIN = """
+WITH rows_of AS ({rows}), ends AS (
+    SELECT min(x) AS lo, max(x) AS hi, max(n) AS n FROM (SELECT series, min(x) AS x, count(*) AS n FROM rows_of GROUP BY series
+                                                        UNION ALL SELECT series, max(x), 0 FROM rows_of GROUP BY series)
+), placed AS (
+    SELECT series, x, y, CASE WHEN n <= 2 * {buckets} THEN x ELSE least(floor((x - lo) / (hi - lo) * {buckets}), {buckets} - 1) END AS bucket
+    FROM rows_of, ends WHERE x IS NOT NULL
+), extremes AS (
+    SELECT series, bucket, min({{'y': y, 'x': x}}) FILTER (y IS NOT NULL) AS low, max({{'y': y, 'x': x}}) FILTER (y IS NOT NULL) AS high, min(x) AS x
+    FROM placed GROUP BY series, bucket
+)
+SELECT series, low.x AS x, low.y AS y FROM extremes WHERE low IS NOT NULL
+UNION SELECT series, high.x, high.y FROM extremes WHERE high IS NOT NULL
+UNION SELECT series, x, NULL FROM extremes WHERE low IS NULL
+ORDER BY series, x, y
+"""
+
+
+def thin(store: Store, rows: str, series: int, panels: int = 1) -> pl.DataFrame:
+    """`rows` is a SELECT of series, x, y. The lowest and highest y per bucket of x, at most POINTS in one chart; where y is unknown, and
+    where samples are missing for much longer than usual, y is NULL and the line is broken."""
+    import polars as pl
+
+    buckets = max(8, min(WIDTH, POINTS // (2 * series * panels)))
+    frame = store.query(_THIN.format(rows=rows, buckets=buckets)).cast({"x": pl.Float64, "y": pl.Float64})
+    step = pl.col("x").diff().over("series")
+    usual = step.filter(step > 0).median()
+    width = (pl.col("x").max() - pl.col("x").min()) / buckets
+    holes = frame.with_columns(step=step).filter(pl.col("step") > pl.max_horizontal(5 * usual, 3 * width))
+    broken = holes.select("series", x=pl.col("x") - pl.col("step") / 2, y=pl.lit(None, pl.Float64))
+    return pl.concat([frame, broken]).sort("series", "x", "y", maintain_order=True)
+
+
+def _short(name: str, most: int = 30) -> str:
+    last = name.rsplit("/", 1)[-1]
+    return last if len(last) <= most else f"{last[: most // 2]}…{last[-most // 2 + 1 :]}"
+
+
+def _place(scope: str, source: str | None) -> str:
+    return f"{scope}, {_short(source)}" if source else scope
+
+
+def _range(low: float, high: float) -> str:
+    return number(low) if number(low) == number(high) else f"{number(low)}..{number(high)}"
+
+
+def _shown(total: int, shown: int, what: str) -> str:
+    return f" {shown} of {total} {what} are drawn." if total > shown else ""
+
+
+# --- utilisation -----------------------------------------------------------------------------------------------------------------
+
+_UTIL_PANELS = """
+SELECT u.scope_id, u.source_id, sc.label, s.name AS source, max(u.cards) AS cards, count(*) AS n,
+    avg(u.util_sum) FILTER (u.complete) AS mean, min(u.util_sum) FILTER (u.complete) AS low, max(u.util_sum) FILTER (u.complete) AS high,
+    count(*) FILTER (u.complete) AS whole, bool_and(u.t IS NOT NULL) AND max(u.t) > min(u.t) AS timed, min(u.t) AS began, min(u.cycle) AS first
+FROM main.util_sums u JOIN main.scopes sc USING (scope_id) LEFT JOIN raw.sources s ON s.source_id = u.source_id
+GROUP BY u.scope_id, u.source_id, sc.label, s.name HAVING count(*) >= 3 ORDER BY u.scope_id = 0, u.scope_id, u.source_id
+"""
+
+
+def _utilisation(store: Store) -> Callable[[], Drawing] | None:
+    panels = store.rows_of(_UTIL_PANELS)
+    return (lambda: _draw_utilisation(store, panels)) if panels else None
+
+
+def _draw_utilisation(store: Store, found: Sequence[dict[str, Any]]) -> Drawing:
+    import altair as alt
+
+    panels = found[:PANELS]
+    frames = [_util_rows(store, panel, len(panels)) for panel in panels]
+    names = list(dict.fromkeys(name for frame in frames for name in frame["series"].to_list() if name != "sum"))
+    names.sort(key=lambda name: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)])
+    parts = [_util_panel(panel, frame, names) for panel, frame in zip(panels, frames)]
+    said = [_util_says(panel) for panel in panels]
+    return Drawing(alt.vconcat(*parts), " ".join(said) + _shown(len(found), len(panels), "recordings"))
+
+
+def _util_x(panel: dict[str, Any]) -> str:
+    return f"t - {panel['began']!r}" if panel["timed"] else f"cycle - {panel['first']} + 1"
+
+
+def _util_rows(store: Store, panel: dict[str, Any], panels: int) -> pl.DataFrame:
+    where = f"WHERE scope_id = {panel['scope_id']} AND source_id = {panel['source_id']}"
+    x = _util_x(panel)
+    total = f"SELECT 'sum' AS series, {x} AS x, CASE WHEN complete THEN util_sum END AS y FROM main.util_sums {where}"
+    if panel["cards"] > CARDS:
+        rows = f"{total} UNION ALL SELECT 'lowest card', {x}, util_min FROM main.util_sums {where} UNION ALL SELECT 'highest card', {x}, util_max FROM main.util_sums {where}"
+        return thin(store, rows, 3, panels)
+    hosts = f"(SELECT count(DISTINCT host) FROM main.samples_in_load {where}) > 1"
+    series = f"CASE WHEN {hosts} THEN coalesce(host, '') || ' ' ELSE '' END || 'gpu' || gpu"
+    single = "" if panel["cards"] > 1 else "WHERE FALSE"
+    # cards that never do anything are left out, as in the sum
+    cards = f"SELECT {series} AS series, {x} AS x, util_gpu AS y FROM main.samples_in_load {where}"
+    busy = f"SELECT * FROM ({cards}) QUALIFY max(y) OVER (PARTITION BY series) > 2"
+    return thin(store, f"{busy} UNION ALL SELECT * FROM ({total}) {single}", panel["cards"] + 1, panels)
+
+
+def _util_panel(panel: dict[str, Any], frame: pl.DataFrame, names: Sequence[str]) -> alt.LayerChart:
+    import altair as alt
+
+    order = [*names, "sum"] if (frame["series"] == "sum").any() else [*names]
+    domain = [*names, "sum"]
+    colours = [SERIES[n % len(SERIES)] for n in range(len(names))] + [LIGHT["fg"]]
+    dashes = [DASHES[n % len(DASHES)] for n in range(len(names))] + [[1, 0]]
+    widths = [1.2] * len(names) + [2.4]
+    top = max(105.0, float(frame["y"].max() or 0) * 1.05)  # type: ignore[arg-type]
+    shown = alt.Legend(values=order, symbolType="stroke")
+    x_title = "seconds since the first sample" if panel["timed"] else "sample number (no times in the file)"
+    lines = (
+        alt.Chart(frame)
+        .mark_line(clip=True)
+        .encode(
+            x=alt.X("x:Q", title=x_title, axis=alt.Axis(grid=False, tickCount=8), scale=alt.Scale(nice=False, padding=2)),
+            y=alt.Y("y:Q", title="%", scale=alt.Scale(domain=[0, top], nice=False), axis=alt.Axis(tickCount=5, titleAngle=0)),
+            color=alt.Color("series:N", scale=alt.Scale(domain=domain, range=colours), legend=shown),
+            strokeDash=alt.StrokeDash("series:N", scale=alt.Scale(domain=domain, range=dashes), legend=shown),
+            strokeWidth=alt.StrokeWidth("series:N", scale=alt.Scale(domain=domain, range=widths), legend=shown),
+        )
+    )
+    return _hundred().__add__(lines).properties(width=WIDTH, height=150, title=_util_title(panel))
+
+
+def _hundred() -> Any:
+    import altair as alt
+
+    return alt.Chart(alt.Data(values=[{"y": 100}])).mark_rule(strokeDash=[3, 3], stroke=LIGHT["accent"], strokeWidth=1.2).encode(y=alt.Y("y:Q"))
+
+
+def _util_title(panel: dict[str, Any]) -> str:
+    place = _place(panel["label"], panel["source"])
+    if panel["mean"] is None:
+        return f"{place}: no complete sample"
+    what = "sum" if panel["cards"] > 1 else "utilisation"
+    return f"{place}: {what} {panel['mean']:.1f} % ({_range(panel['low'], panel['high'])})"
+
+
+def _util_says(panel: dict[str, Any]) -> str:
+    cards = f"{panel['cards']} cards" if panel["cards"] > 1 else "1 card"
+    return f"{_util_title(panel)}, {panel['whole']} complete samples of {cards}."
+
+
+# --- sweep -----------------------------------------------------------------------------------------------------------------------
+
+_STEPS = """
+SELECT st.series_key, coalesce(sc.series, 'sweep') AS series, st.concurrency AS c, st.x, st.r, CASE WHEN st.r_is_decode THEN st.n_eff END AS n_eff,
+    coalesce(st.r_is_decode, FALSE) AS decode, l.slots_lo, l.slots_hi, l.slots_origin
+FROM main.steps st JOIN main.scopes sc USING (scope_id) LEFT JOIN main.slots l USING (scope_id)
+WHERE st.concurrency > 0 ORDER BY series, st.series_key, c
+"""
+
+
+def _sweep(store: Store) -> Callable[[], Drawing] | None:
+    rows = store.rows_of(_STEPS)
+    usable = [r for r in rows if r["x"] is not None or r["r"] is not None]
+    return (lambda: _draw_sweep(usable)) if len({r["c"] for r in usable}) >= 2 else None
+
+
+def _draw_sweep(found: Sequence[dict[str, Any]]) -> Drawing:
+    import altair as alt
+
+    series = list(dict.fromkeys(r["series"] for r in found))
+    rows = [r for r in found if r["series"] in series[: len(SERIES)]]
+    decode = all(r["decode"] for r in rows if r["r"] is not None)
+    speed = "tokens/s of one stream, decode" if decode else "tokens/s of one stream, as the source counts it"
+    panels = [("x", "tokens/s of all streams", 130), ("r", speed, 110), ("n_eff", "streams that decode at a time (total / one stream)", 110)]
+    drawn = [p for p in panels if any(r[p[0]] is not None for r in rows)]
+    parts = [_sweep_panel(rows, key, title, height, last=n + 1 == len(drawn)) for n, (key, title, height) in enumerate(drawn)]
+    said = " ".join(_sweep_says(name, [r for r in rows if r["series"] == name], len(series) > 1) for name in series[: len(SERIES)])
+    return Drawing(alt.vconcat(*parts), said + _slots_say(rows) + _shown(len(series), min(len(series), len(SERIES)), "series"))
+
+
+def _sweep_panel(rows: Sequence[dict[str, Any]], key: str, title: str, height: int, last: bool) -> alt.LayerChart:
+    import altair as alt
+
+    steps = sorted({float(r["c"]) for r in rows})
+    scale = alt.Scale(type="log", base=2, nice=False, padding=12) if steps[-1] >= 8 * steps[0] else alt.Scale(zero=False, nice=False, padding=12)
+    x = alt.X("c:Q", title="streams offered" if last else None, scale=scale, axis=alt.Axis(values=steps, format="~g", grid=False))
+    y = alt.Y("y:Q", title=None, scale=alt.Scale(zero=True, nice=True), axis=alt.Axis(tickCount=4))
+    names = list(dict.fromkeys(r["series"] for r in rows))
+    points = [{"c": r["c"], "y": r[key], "series": r["series"], "label": number(r[key])} for r in rows if r[key] is not None]
+    legend = alt.Legend() if len(names) > 1 else None
+    base = alt.Chart(alt.Data(values=points)).encode(x=x, y=y)
+    colour = alt.Color("series:N", scale=alt.Scale(domain=names, range=SERIES), legend=legend)
+    lines = base.mark_line(strokeWidth=2, point=alt.OverlayMarkDef(size=44)).encode(color=colour, shape=alt.Shape("series:N", scale=alt.Scale(domain=names), legend=legend))
+    layers = [*_slot_marks(rows, x), lines]
+    if len(names) == 1:
+        layers.append(base.mark_text(dy=-10, fontSize=11, color=LIGHT["fg"]).encode(text="label:N"))
+    if key == "n_eff":
+        whole = [{"c": c, "y": c} for c in steps]
+        layers.insert(0, alt.Chart(alt.Data(values=whole)).mark_line(strokeDash=[3, 3], strokeWidth=1, stroke=LIGHT["muted"]).encode(x=x, y=y))
+    return alt.layer(*layers).properties(width=WIDTH, height=height, title=title)
+
+
+def _slot_ranges(rows: Iterable[dict[str, Any]]) -> list[tuple[float, float, str | None]]:
+    known = {(r["slots_lo"], r["slots_hi"], r["slots_origin"]) for r in rows if r["slots_lo"] is not None and r["slots_hi"] is not None}
+    return sorted(known, key=lambda k: (k[0], k[1], k[2] or ""))
+
+
+def _slot_marks(rows: Sequence[dict[str, Any]], x: Any) -> list[Any]:
+    """The slot limit as a line, or as a band where it is only known as an interval; only inside the range of the sweep."""
+    import altair as alt
+
+    lowest, highest = min(r["c"] for r in rows), max(r["c"] for r in rows)
+    marks: list[Any] = []
+    for low, high, _ in _slot_ranges(rows):
+        if high < lowest or low > highest:
+            continue
+        data = alt.Data(values=[{"c": max(low, lowest), "c2": min(high, highest), "label": f"{_range(low, high)} slots"}])
+        if low == high:
+            marks.append(alt.Chart(data).mark_rule(stroke=LIGHT["accent"], strokeDash=[3, 3], strokeWidth=1.5).encode(x=x))
+        else:
+            marks.append(alt.Chart(data).mark_rect(fill=LIGHT["accent"], opacity=0.12).encode(x=x, x2="c2:Q"))
+        label = alt.Chart(data).mark_text(align="left", baseline="bottom", dx=5, dy=-4, fontSize=11, color=LIGHT["accent"])
+        marks.append(label.encode(x=x, y=alt.value("height"), text="label:N"))
+    return marks
+
+
+def _slots_say(rows: Sequence[dict[str, Any]]) -> str:
+    said = [f"{_range(low, high)} slots" + (f" ({origin})" if origin else "") for low, high, origin in _slot_ranges(rows)]
+    return f" Slot limit: {', '.join(said)}." if said else ""
+
+
+def _sweep_says(name: str, rows: Sequence[dict[str, Any]], named: bool) -> str:
+    parts = []
+    for r in rows:
+        said = [f"{number(r['x'])} tokens/s in all"] if r["x"] is not None else []
+        said += [f"{number(r['r'])} for one"] if r["r"] is not None else []
+        said += [f"{number(r['n_eff'])} decode at a time"] if r["n_eff"] is not None else []
+        parts.append(f"{number(r['c'])} streams: {', '.join(said)}")
+    return (f"{name}: " if named else "") + "; ".join(parts) + "."
+
+
+# --- requests --------------------------------------------------------------------------------------------------------------------
+
+_LOGS = """
+SELECT r.source_id, coalesce(r.run, 0) AS run, s.name AS source, count(*) AS n, count(DISTINCT r.slot) AS slots, bool_and(r.slot IS NOT NULL) AS slotted,
+    min(r.started_t) AS began, max(r.finished_t) AS ended
+FROM main.requests_in_scope r LEFT JOIN raw.sources s USING (source_id)
+WHERE r.started_t IS NOT NULL AND r.finished_t >= r.started_t
+GROUP BY r.source_id, coalesce(r.run, 0), s.name HAVING count(*) >= 2 AND max(r.finished_t) > min(r.started_t)
+ORDER BY n DESC, r.source_id, run
+"""
+_STATISTICS = """
+SELECT r.source_id, coalesce(r.engine, 0) AS engine, coalesce(r.run, 0) AS run, s.name AS source, count(*) AS n,
+    min(r.t) AS began, max(r.running) AS running, max(r.waiting) AS waiting
+FROM main.server_samples r LEFT JOIN raw.sources s USING (source_id)
+WHERE r.t IS NOT NULL AND (r.running IS NOT NULL OR r.waiting IS NOT NULL)
+GROUP BY r.source_id, coalesce(r.engine, 0), coalesce(r.run, 0), s.name HAVING count(*) >= 3 AND max(r.t) > min(r.t)
+ORDER BY n DESC, r.source_id, engine, run
+"""
+_FILES = """
+SELECT coalesce(b.label, '') AS label, coalesce(r.finished_at, r.finished_t) AS t, max(r.resolution_s) OVER (PARTITION BY b.label) AS resolution_s
+FROM main.requests r LEFT JOIN main.bindings b USING (source_id) LEFT JOIN main.clocks c USING (source_id)
+WHERE r.origin = 'file' AND r.finished_t IS NOT NULL AND c.kind = 'utc' ORDER BY label, t, r.source_id, r.line
+"""
+
+
+def _requests(store: Store) -> Callable[[], Drawing] | None:
+    logs, statistics, files = store.rows_of(_LOGS), store.rows_of(_STATISTICS), store.rows_of(_FILES)
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for row in files:
+        groups.setdefault(row["label"], []).append(row)
+    arrived = {label: rows for label, rows in groups.items() if len(rows) >= 2 and rows[-1]["t"] > rows[0]["t"]}
+    return (lambda: _draw_requests(store, logs, statistics, arrived)) if logs or statistics or arrived else None
+
+
+def _draw_requests(store: Store, logs: Sequence[dict[str, Any]], statistics: Sequence[dict[str, Any]], files: dict[str, list[dict[str, Any]]]) -> Drawing:
+    import altair as alt
+
+    parts = [_log_panel(store, log) for log in logs[:2]]
+    parts += [_statistics_panel(store, row) for row in statistics[:2]]
+    parts += [_files_panel(label, rows) for label, rows in list(files.items())[:2]]
+    hidden = _shown(len(logs) + len(statistics) + len(files), len(parts), "recordings")
+    return Drawing(alt.vconcat(*(chart for chart, _ in parts)).resolve_scale(color="independent"), " ".join(said for _, said in parts) + hidden)
+
+
+def _log_panel(store: Store, log: dict[str, Any]) -> tuple[Any, str]:
+    span = log["ended"] - log["began"]
+    said = f"{_short(log['source'] or 'server log')}: {log['n']} requests in {number(span)} s"
+    if not log["slotted"] or log["slots"] > LANES:
+        return _in_flight_panel(store, log, said)
+    import altair as alt
+
+    rows = store.query(_lanes(log, span))
+    colour = alt.Color("step:N", scale=alt.Scale(range=SERIES), legend=alt.Legend(symbolType="square") if rows["step"].n_unique() > 1 else None)
+    chart = (
+        alt.Chart(rows)
+        .mark_bar(height={"band": 0.8}, stroke=LIGHT["grid"], strokeWidth=0.6)
+        .encode(
+            x=alt.X("x:Q", title="seconds since the first request", axis=alt.Axis(grid=False, tickCount=8), scale=alt.Scale(nice=False)),
+            x2="x2:Q",
+            y=alt.Y("slot:O", title="slot", axis=alt.Axis(titleAngle=0, ticks=False)),
+            color=colour,
+        )
+        .properties(width=WIDTH, height=max(40, 22 * log["slots"]), title=f"{said}, {log['slots']} slots used")
+    )
+    return chart, f"{said} on {log['slots']} slots, at most {_most_at_once(store, log)} at a time."
+
+
+def _lanes(log: dict[str, Any], span: float) -> str:
+    """One bar per request; where there are more than BARS, those of a slot that lie within a pixel of each other become one."""
+    near = span / WIDTH if log["n"] > BARS else -1.0
+    return f"""
+WITH bars AS (
+    SELECT slot, started_t AS x, finished_t AS x2, CASE WHEN scope_id > 0 THEN sc.label ELSE 'in no step' END AS step, r.line
+    FROM main.requests_in_scope r JOIN main.scopes sc USING (scope_id) WHERE {_of_run(log)}
+), marked AS (
+    SELECT *, x - max(x2) OVER (PARTITION BY slot, step ORDER BY x, line ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) > {near!r} AS apart FROM bars
+), numbered AS (
+    SELECT *, sum(CASE WHEN apart IS FALSE AND {near!r} > 0 THEN 0 ELSE 1 END) OVER (PARTITION BY slot, step ORDER BY x, line) AS bar FROM marked
+)
+SELECT slot, step, min(x) - {log["began"]!r} AS x, max(x2) - {log["began"]!r} AS x2 FROM numbered GROUP BY slot, step, bar ORDER BY slot, x, step LIMIT {POINTS}
+"""
+
+
+def _of_run(log: dict[str, Any]) -> str:
+    return f"r.source_id = {log['source_id']} AND coalesce(r.run, 0) = {log['run']} AND r.started_t IS NOT NULL AND r.finished_t >= r.started_t"
+
+
+def _flow(log: dict[str, Any]) -> str:
+    """Requests in flight after each start and finish; at one instant finishes come first."""
+    return f"""
+SELECT 'in flight' AS series, x - {log["began"]!r} AS x, sum(change) OVER (ORDER BY x, change ROWS UNBOUNDED PRECEDING)::DOUBLE AS y FROM (
+    SELECT r.started_t AS x, 1 AS change FROM main.requests_in_scope r WHERE {_of_run(log)}
+    UNION ALL SELECT r.finished_t, -1 FROM main.requests_in_scope r WHERE {_of_run(log)})
+"""
+
+
+def _most_at_once(store: Store, log: dict[str, Any]) -> str:
+    return number(store.rows_of(f"SELECT max(y) AS most FROM ({_flow(log)})")[0]["most"])
+
+
+def _in_flight_panel(store: Store, log: dict[str, Any], said: str) -> tuple[Any, str]:
+    import polars as pl
+
+    frame = thin(store, _flow(log), 1).filter(pl.col("y").is_not_null())
+    return _step_lines(frame, ["in flight"], "seconds since the first request", f"{said}, in flight"), f"{said}, at most {_most_at_once(store, log)} in flight."
+
+
+def _statistics_panel(store: Store, row: dict[str, Any]) -> tuple[Any, str]:
+    which = f"source_id = {row['source_id']} AND coalesce(engine, 0) = {row['engine']} AND coalesce(run, 0) = {row['run']} AND t IS NOT NULL"
+    names = [name for name in ("running", "waiting") if row[name] is not None]
+    rows = " UNION ALL ".join(f"SELECT '{name}' AS series, t - {row['began']!r} AS x, {name} AS y FROM main.server_samples WHERE {which}" for name in names)
+    said = f"{_short(row['source'] or 'server log')}: " + ", ".join(f"at most {number(row[name])} {name}" for name in names)
+    return _step_lines(thin(store, rows, len(names)), names, "seconds since the first statistics line", said), f"{said}, {row['n']} statistics lines."
+
+
+def _step_lines(frame: pl.DataFrame, names: Sequence[str], x_title: str, title: str) -> Any:
+    import altair as alt
+
+    legend = alt.Legend(symbolType="stroke") if len(names) > 1 else None
+    return (
+        alt.Chart(frame)
+        .mark_line(interpolate="step-after", strokeWidth=1.6)
+        .encode(
+            x=alt.X("x:Q", title=x_title, axis=alt.Axis(grid=False, tickCount=8), scale=alt.Scale(nice=False)),
+            y=alt.Y("y:Q", title="requests", axis=alt.Axis(tickCount=5, tickMinStep=1)),
+            color=alt.Color("series:N", scale=alt.Scale(domain=list(names), range=[SERIES[0], LIGHT["accent"]]), legend=legend),
+            strokeDash=alt.StrokeDash("series:N", scale=alt.Scale(domain=list(names), range=[[1, 0], [5, 2]]), legend=legend),
+        )
+        .properties(width=WIDTH, height=120, title=title)
+    )
+
+
+def _files_panel(label: str, rows: Sequence[dict[str, Any]]) -> tuple[Any, str]:
+    import altair as alt
+
+    first = rows[0]["t"]
+    kept = rows[:: max(1, len(rows) // (POINTS // 4) + 1)] if len(rows) > POINTS // 4 else rows
+    points = [{"x": r["t"] - first, "n": n} for n, r in enumerate(kept, 1)]
+    where = f"{label}: " if label else ""
+    said = f"{where}{len(rows)} responses finished within {number(rows[-1]['t'] - first)} s"
+    chart = (
+        alt.Chart(alt.Data(values=points))
+        .mark_point(filled=True, size=60, color=SERIES[0], opacity=0.9)
+        .encode(
+            x=alt.X("x:Q", title="seconds since the first response was complete", axis=alt.Axis(grid=False, tickCount=8), scale=alt.Scale(padding=8, nice=False)),
+            y=alt.Y("n:Q", title="responses", scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=4, tickMinStep=1)),
+        )
+        .properties(width=WIDTH, height=110, title=said)
+    )
+    sizes = clusters([r["t"] for r in rows], rows[0]["resolution_s"])
+    return chart, f"{said}, in groups of {', '.join(map(str, sizes))}." if len(sizes) <= 12 else f"{said}."
+
+
+def clusters(times: Sequence[float], resolution_s: float | None) -> list[int]:
+    """Sizes of the groups that finish together: a new one begins after a quarter of the span, or after twice the resolution if that is longer."""
+    gap = max((times[-1] - times[0]) / 4, 2 * (resolution_s or 0.0))
+    sizes = [1]
+    for before, after in zip(times, times[1:]):
+        if after - before > gap:
+            sizes.append(0)
+        sizes[-1] += 1
+    return sizes
+
+
+# --- ceilings --------------------------------------------------------------------------------------------------------------------
+
+_SHARES = {"mbu": "memory bandwidth", "link_share": "link between cards", "idle_share": "cards idle", "compute_share": "arithmetic"}
+_LINES = {"mbu": (0.40, 0.60)}
+
+
+def _ceiling(findings: Sequence[Finding]) -> Callable[[], Drawing] | None:
+    rows = [row for f in findings for key, name in _SHARES.items() if (row := _share(f, key, name)) is not None]
+    return (lambda: _draw_ceiling(rows)) if any(r["key"] in ("mbu", "link_share", "compute_share") for r in rows) else None
+
+
+def _share(finding: Finding, key: str, name: str) -> dict[str, Any] | None:
+    value = finding.numbers.get(key)
+    ends = value if isinstance(value, list) else [value, value]
+    if len(ends) != 2 or all(not isinstance(end, int | float) for end in ends):
+        return None
+    lines = sorted({m.line for m in finding.margin.values() if m.atom.split(" ")[0] == key and isinstance(m.line, int | float)})
+    return {"key": key, "name": f"{name}, {finding.scope.label}", "low": ends[0], "high": ends[1], "lines": lines or list(_LINES.get(key, ()))}
+
+
+def _draw_ceiling(found: Sequence[dict[str, Any]]) -> Drawing:
+    import altair as alt
+
+    rows = list({r["name"]: r for r in found}.values())[:16]
+    top = max(1.0, *(float(end) for r in rows for end in (r["low"], r["high"]) if end is not None))
+    bars = [{"name": r["name"], "low": r["low"] or 0, "high": top if r["high"] is None else r["high"], "label": _share_text(r)} for r in rows]
+    lines = [{"name": r["name"], "line": line} for r in rows for line in r["lines"]]
+    x = alt.X("low:Q", title="share of the ceiling", scale=alt.Scale(domain=[0, top], nice=False), axis=alt.Axis(format="%", tickCount=6))
+    y = alt.Y("name:N", title=None, sort=[r["name"] for r in rows], axis=alt.Axis(labelLimit=220, ticks=False, domain=False))
+    base = alt.Chart(alt.Data(values=bars)).encode(x=x, y=y)
+    spans = base.mark_bar(height=12, minBandSize=2, fill=SERIES[0], opacity=0.85).encode(x2="high:Q")
+    ends = base.mark_tick(thickness=2, height=16, color=SERIES[0])
+    text = base.mark_text(align="left", dx=6, dy=-14, fontSize=11, color=LIGHT["fg"]).encode(text="label:N")
+    rules = alt.Chart(alt.Data(values=lines)).mark_tick(thickness=2, height=26, color=LIGHT["accent"]).encode(x=alt.X("line:Q"), y=y)
+    chart = alt.layer(spans, ends, rules, text).properties(width=WIDTH - 110, height=alt.Step(40))
+    said = "; ".join(f"{r['name']}: {_share_text(r)}" + (f", line at {' and '.join(f'{100 * v:g} %' for v in r['lines'])}" if r["lines"] else "") for r in rows)
+    return Drawing(chart, f"{said}." + _shown(len(found), len(rows), "shares"))
+
+
+def _share_text(row: dict[str, Any]) -> str:
+    if row["low"] is None or row["high"] is None:
+        return f"at least {number(100 * row['low'])} %" if row["high"] is None else f"at most {number(100 * row['high'])} %"
+    return f"{_range(100 * row['low'], 100 * row['high'])} %"
