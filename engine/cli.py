@@ -99,6 +99,8 @@ def analyze(paths: tuple[str, ...], out: Path | None, form: str, gate: str | Non
         sys.exit(UNREADABLE)
     except KeyboardInterrupt:
         sys.exit(130)
+    except click.ClickException:
+        raise
     except Exception as problem:
         if debug:
             raise
@@ -208,3 +210,62 @@ def explain(files: tuple[str, ...], only: str | None, as_json: bool) -> None:
         click.echo(render(entries), nl=False)
     if not any(e["parser"] for e in entries):
         sys.exit(UNREADABLE)
+
+
+def _catalogue(kind: str, name: str | None, as_json: bool) -> None:
+    """Print one page, or the list of all."""
+    from . import pages
+
+    try:
+        entries = {"parsers": pages.parsers, "rules": pages.rules, "tables": pages.tables}[kind](name)
+    except pages.Unknown as problem:
+        raise click.UsageError(str(problem)) from None
+    if as_json:
+        import json
+
+        click.echo(json.dumps(entries, indent=1))
+    elif name:
+        page = {"parsers": pages.parser_page, "rules": pages.rule_page, "tables": pages.table_page}[kind]
+        click.echo(page(entries[0]), nl=False)
+    else:
+        click.echo(pages.overview(entries), nl=False)
+        for problem in pages.registry_problems():
+            click.echo(f"did not load: {problem}", err=True)
+
+
+@main.command()
+@click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def parsers(name: str | None, as_json: bool) -> None:
+    """List what can be read, or print the page of one parser."""
+    _catalogue("parsers", name, as_json)
+
+
+@main.command()
+@click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def rules(name: str | None, as_json: bool) -> None:
+    """List what can be answered, or print the page of one rule."""
+    _catalogue("rules", name, as_json)
+
+
+@main.command()
+@click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def tables(name: str | None, as_json: bool) -> None:
+    """List the tables and views of a trace, or print the page of one."""
+    _catalogue("tables", name, as_json)
+
+
+@main.command()
+@click.argument("trace", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("query")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def sql(trace: Path, query: str, as_json: bool) -> None:
+    """Query a trace (trace.duckdb), read-only."""
+    from .trace import QueryError, run
+
+    try:
+        click.echo(run(trace, query, as_json), nl=False)
+    except QueryError as problem:
+        raise click.ClickException(str(problem)) from None

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
+from typing import Any
 
 LATENCIES = ("ttft", "tpot", "itl", "e2e")
 TOKEN_RATES = ("aggregate", "per_stream", "tok")
@@ -68,7 +69,8 @@ ALL = _rx(
 DECODE = _rx(r"\b(?:decode|decoding|tg|tpot|itl|eval|token generation|inter token)\b")
 OUTPUT = _rx(r"\b(?:output|out|generated|generation|gen|decode|decoding|tg|completion|eval|ausgabe|sortie)\b")
 BOTH = _rx(
-    r"(?:prompt|input|in|prefill|pp) ?(?:\+|&|and) ?(?:output|out|gen\w*|decode|completion|tg)|incl\w* prompt|\ball tokens\b|total token throughput"
+    r"(?:prompt|input|in|prefill|pp) ?(?:\+|&|and) ?(?:output|out|gen\w*|decode|completion|tg)|incl\w* prompt|"
+    r"\ball tokens\b|total token throughput"
 )
 PREFILL = _rx(r"\b(?:prefill|prompt|pp|input|in|ingest\w*)\b")
 THROUGHPUT = _rx(r"\b(?:throughput|tput|thruput|durchsatz|débit|tps)\b")
@@ -81,7 +83,8 @@ NOT_A_MEASURE = _rx(
 _STATS = (
     (
         "other",
-        r"\bp ?(?:99[.,]9|999|9[0-8]|[1-46-8]\d|5[1-9]|[1-9])\b(?![.,]?\d)|\b(?:9[0-8]|[1-8][1-9]|[1346-8]0)(?:th|%)|\bmax\b|\bpeak\b|\bstd\w*\b|\bst\.? ?dev\b|\bcv\b|\bvar\w*\b|\bdev\b|\bbest\b|\bworst\b|\bspread\b|σ",
+        r"\bp ?(?:99[.,]9|999|9[0-8]|[1-46-8]\d|5[1-9]|[1-9])\b(?![.,]?\d)|\b(?:9[0-8]|[1-8][1-9]|[1346-8]0)(?:th|%)|"
+        r"\bmax\b|\bpeak\b|\bstd\w*\b|\bst\.? ?dev\b|\bcv\b|\bvar\w*\b|\bdev\b|\bbest\b|\bworst\b|\bspread\b|σ",
     ),
     ("p99", r"\bp ?99\b|\b99(?:th|%)"),
     ("p50", r"\bmedian\w*\b|\bmédian\w*\b|\bp ?50\b|\b50(?:th|%)"),
@@ -90,7 +93,8 @@ _STATS = (
 STATS = tuple((name, _rx(pattern)) for name, pattern in _STATS)
 _TIME_UNIT = r"(ms|msecs?|milliseconds?|millisekunden|us|µs|μs|s|secs?|seconds?|secondes?|sek|sekunden|mins?|minutes?|minuten)"
 HEADER_UNIT = _rx(
-    rf"[(\[] ?(?:in )?{_TIME_UNIT}(?: ?{_PER} ?(?:tok\w*|req\w*))? ?[)\]]|(?:[ ,/]| in ){_TIME_UNIT}\.?$|\b{_TIME_UNIT} ?{_PER} ?tok|(?<!\d )\b(ms|msec|sec|seconds)\b|\b(s) (?:p\d\d|mean|avg|median)"
+    rf"[(\[] ?(?:in )?{_TIME_UNIT}(?: ?{_PER} ?(?:tok\w*|req\w*))? ?[)\]]|(?:[ ,/]| in ){_TIME_UNIT}\.?$|"
+    rf"\b{_TIME_UNIT} ?{_PER} ?tok|(?<!\d )\b(ms|msec|sec|seconds)\b|\b(s) (?:p\d\d|mean|avg|median)"
 )
 _UNITS = {"ms": "ms", "mi": "min", "us": "us", "µs": "us", "μs": "us", "s": "s", "se": "s"}
 _MANY = r"(?:requests?|reqs?|users?|streams?|clients?|connections?|sessions?|calls?|seq(?:uence)?s?|prompts?|jobs?|slots?)"
@@ -99,15 +103,18 @@ LOADS = (
     (
         4,
         _rx(
-            rf"(?:{_NUM} )*(?:concurrency|conc|concurrent|concurrencies|con)(?: level| limit)?(?: {_MANY})?|(?:{_NUM} )*(?:simultaneous|parallel) {_MANY}|"
-            rf"{_MANY} in flight|in ?flight(?: {_MANY})?|outstanding {_MANY}|(?:{_NUM} )*(?:gleichzeitige?|parallele) (?:nutzer|anfragen|benutzer|streams)|"
+            rf"(?:{_NUM} )*(?:concurrency|conc|concurrent|concurrencies|con)(?: level| limit)?(?: {_MANY})?|"
+            rf"(?:{_NUM} )*(?:simultaneous|parallel) {_MANY}|"
+            rf"{_MANY} in flight|in ?flight(?: {_MANY})?|outstanding {_MANY}|(?:{_NUM} )*(?:gleichzeitige?|"
+            rf"parallele) (?:nutzer|anfragen|benutzer|streams)|"
             r"(?:requêtes|utilisateurs) (?:simultanées?|simultanés|parallèles|concurrente?s)|gleichzeitigkeit|parallelität|concurrence"
         ),
     ),
     (
         3,
         _rx(
-            rf"(?:{_NUM} )*(?:streams?|(?:virtual )?users?|clients?|vus?|sessions?|connections?|nutzer|benutzer|utilisateurs|usuarios)(?: count)?|(?:stream|user|client)s? count"
+            rf"(?:{_NUM} )*(?:streams?|(?:virtual )?users?|clients?|vus?|sessions?|connections?|nutzer|benutzer|"
+            rf"utilisateurs|usuarios)(?: count)?|(?:stream|user|client)s? count"
         ),
     ),
     (2, _rx(rf"(?:{_NUM} )*(?:parallel(?:ism)?|slots|np|npl)")),
@@ -119,13 +126,15 @@ ROLES = (
     ("ttft", r"\bttft\w*\b|time to first|\bfirst token\b|\bttfb\b"),
     (
         "tpot",
-        r"\btpot\w*\b|time per (?:output )?token|\b(?:ms|s|us) ?(?:/|per) ?tok|per (?:output )?token latency|latency per (?:output )?token",
+        r"\btpot\w*\b|time per (?:output )?token|\b(?:ms|s|us) ?(?:/|per) ?tok|per (?:output )?token latency|"
+        r"latency per (?:output )?token",
     ),
     ("itl", r"\bitl\b|inter ?token|\btbt\b|time between tokens"),
     ("e2e", r"\be2e\w*\b|end to end|\blatency\b|\blatenz\b|\blatence\b|response time|request time|antwortzeit|temps de réponse"),
     (
         "wall",
-        r"\bwall\b|\bwallclock\b|\bduration\b|\belapsed\b|\btotal time\b|\brun ?time\b|\bmakespan\b|\bdauer\b|\blaufzeit\b|\bdurée\b|gesamtzeit|temps total",
+        r"\bwall\b|\bwallclock\b|\bduration\b|\belapsed\b|\btotal time\b|\brun ?time\b|\bmakespan\b|\bdauer\b|"
+        r"\blaufzeit\b|\bdurée\b|gesamtzeit|temps total",
     ),
     ("accept_len", r"accept\w* (?:len\w*)|\bacc len\w*|mean accepted|accepted len\w*"),
 )
@@ -136,11 +145,13 @@ COUNTED = (
     ("requests", r"(?:num(?:ber)?(?: of)? |n |no of |total |# ?)*(?:requests?|reqs?|prompts|anfragen|requêtes)(?: sent| total)?"),
     (
         "input_len",
-        r"isl|(?:avg |mean )?(?:input|prompt|in)(?: seq(?:uence)?)? ?len(?:gth)?|prompt size|(?:avg|mean) (?:input|prompt) tok(?:en)?s|(?:input|prompt) tok(?:en)?s ?(?:/|per) ?req(?:uest)?",
+        r"isl|(?:avg |mean )?(?:input|prompt|in)(?: seq(?:uence)?)? ?len(?:gth)?|prompt size|(?:avg|mean) (?:input|"
+        r"prompt) tok(?:en)?s|(?:input|prompt) tok(?:en)?s ?(?:/|per) ?req(?:uest)?",
     ),
     (
         "output_len",
-        r"osl|(?:avg |mean )?(?:output|gen|out)(?: seq(?:uence)?)? ?len(?:gth)?|(?:avg|mean) (?:output|generated|completion) tok(?:en)?s|(?:output|generated|gen|completion) tok(?:en)?s ?(?:/|per) ?req(?:uest)?",
+        r"osl|(?:avg |mean )?(?:output|gen|out)(?: seq(?:uence)?)? ?len(?:gth)?|(?:avg|mean) (?:output|generated|"
+        r"completion) tok(?:en)?s|(?:output|generated|gen|completion) tok(?:en)?s ?(?:/|per) ?req(?:uest)?",
     ),
     ("input_tokens", r"(?:total|sum) (?:input|prompt) tok(?:en)?s?"),
     ("output_tokens", r"(?:total|sum) (?:output|generated|gen|completion) tok(?:en)?s?"),
@@ -148,12 +159,15 @@ COUNTED = (
 )
 COUNTS = tuple((name, _rx(pattern)) for name, pattern in COUNTED)
 KEY = _rx(
-    r"(?:config\w*|model|engine|variant|setup|system|backend|quant\w*|prompt(?: type)?|context|ctx|ctx (?:len\w*|size)|context (?:len\w*|size)|name|mode|"
-    r"gpus?|hardware|server|framework|method|workload|dataset|series|run|scenario|tool|profile|case|konfiguration|modell|modèle|mtp|spec\w*|draft\w*|tp)"
+    r"(?:config\w*|model|engine|variant|setup|system|backend|quant\w*|prompt(?: type)?|context|ctx|ctx (?:len\w*|"
+    r"size)|context (?:len\w*|size)|name|mode|"
+    r"gpus?|hardware|server|framework|method|workload|dataset|series|run|scenario|tool|profile|case|konfiguration|"
+    r"modell|modèle|mtp|spec\w*|draft\w*|tp)"
 )
 _WORDS = r"(?:concurrency|concurrent|conc|streams?|users?|clients?|parallel|slots?|sessions?|vus?)"
 IN_HEADER = _rx(
-    rf"(?:^|[\s(@])(?:{_WORDS}|c|n|bs?|np)\s?[=:@ ]\s?(?P<a>\d+)\b|(?:^|[\s(@])(?:c|n|conc)(?P<b>\d+)\b|(?:^|[\s(@x×])(?P<c>\d+)[\s-]?x?[\s-]?{_WORDS}\b|(?:@|@ )(?P<d>\d+)\b"
+    rf"(?:^|[\s(@])(?:{_WORDS}|c|n|bs?|np)\s?[=:@ ]\s?(?P<a>\d+)\b|(?:^|[\s(@])(?:c|n|conc)(?P<b>\d+)\b|(?:^|"
+    rf"[\s(@x×])(?P<c>\d+)[\s-]?x?[\s-]?{_WORDS}\b|(?:@|@ )(?P<d>\d+)\b"
 )
 _BAD_ALONE = _rx(r"\b(?:ctx|context|kv|mem\w*|cache|tok(?:en)?s|len\w*|budget|time|latency|size|layers?|weights?|count)\b")
 
@@ -286,10 +300,12 @@ def embedded(header: str) -> tuple[int | None, str]:
 
 _BLANKS = " \u00a0\u2009\u202f"
 _MISSING = re.compile(
-    r"(?i)[-–—−.?…/ ]*|n\.? ?/? ?[ad]\.?|nan|none|null|nil|tbd|x|not .{0,20}|did not .{0,20}|dnf|(?:oom|out of mem|fail|err|crash|time ?out|skip|inf\b|∞).{0,30}"
+    r"(?i)[-–—−.?…/ ]*|n\.? ?/? ?[ad]\.?|nan|none|null|nil|tbd|x|not .{0,20}|did not .{0,20}|dnf|(?:oom|out of mem|"
+    r"fail|err|crash|time ?out|skip|inf\b|∞).{0,30}"
 )
 _NUMBER = re.compile(
-    rf"(?P<n>\d{{1,3}}(?:[{_BLANKS}'’_]\d{{3}})+(?:[.,]\d+)?(?![\d.,])|\d[\d.,]*\d|\d|[.,]\d+)(?P<e>[eE][+-]?\d{{1,2}}(?!\d))?\s*(?P<u>.*)"
+    rf"(?P<n>\d{{1,3}}(?:[{_BLANKS}'’_]\d{{3}})+(?:[.,]\d+)?(?![\d.,])|\d[\d.,]*\d|\d|"
+    rf"[.,]\d+)(?P<e>[eE][+-]?\d{{1,2}}(?!\d))?\s*(?P<u>.*)"
 )
 _RANGE = re.compile(r"\d[\d.,]*\s*\w{0,3}\s*(?:-|–|—|−|\bto\b|\bbis\b|\bà\b|\.\.+|…)\s*\d")
 _LONG = re.compile(r"(?:(\d+) ?h(?:ours?|rs?)?)? ?(?:(\d+) ?m(?:ins?|inutes?)?)? ?(?:(\d+(?:[.,]\d+)?) ?s(?:ecs?|econds?)?)?")
@@ -301,9 +317,12 @@ _CELL_UNITS = {
     "x": ("x", "×"),
     "%": ("%", "percent"),
     "k": ("k",),
-    "n": ("stream", "streams", "user", "users", "client", "clients", "concurrent", "conc", "slot", "slots", "req", "reqs", "requests", "request",
-          "tok", "tokens", "token", "parallel", "vus", "nutzer", "utilisateurs", "concurrent streams", "concurrent requests", "concurrent users"),
-}  # fmt: skip
+    "n": (
+        *("stream", "streams", "user", "users", "client", "clients", "concurrent", "conc", "slot", "slots", "parallel", "vus", "nutzer"),
+        *("req", "reqs", "requests", "request", "tok", "tokens", "token", "utilisateurs"),
+        *("concurrent streams", "concurrent requests", "concurrent users"),
+    ),
+}
 _UNIT_OF = {word: unit for unit, words in _CELL_UNITS.items() for word in words}
 
 
@@ -444,3 +463,253 @@ def scope_by_shape(runs: Sequence[Sequence[tuple[float, float]]], decode: bool) 
         holds = all(c2 * b >= 0.98 * c1 * a for (c1, a), (c2, b) in pairwise(run))
         verdicts.add("per_stream" if falls and holds and len(run) >= (2 if decode else 3) else "")
     return verdicts.pop() if len(verdicts) == 1 else ""
+
+
+# --- columns of one table --------------------------------------------------------------------------------------------------------
+
+TARGETS = {
+    **{(role, stat): f"{role}_{stat or 'mean'}_ms" for role in LATENCIES for stat in ("", "mean")},
+    **{("ttft", s): f"ttft_{s}_ms" for s in ("p50", "p99")},
+    **{("itl", s): f"itl_{s}_ms" for s in ("p50", "p99")},
+    ("tpot", "p50"): "tpot_p50_ms",
+    ("e2e", "p99"): "e2e_p99_ms",
+    **{("wall", s): "wall_s" for s in ("", "mean")},
+    **{("req_s", s): "req_s" for s in ("", "mean")},
+    **{("aggregate", s): "aggregate_tok_s" for s in ("", "mean", "p50")},
+    **{("per_stream", s): "per_stream_tok_s" for s in ("", "mean", "p50")},
+}
+TO_MS = {"s": 1000.0, "ms": 1.0, "us": 0.001, "min": 60000.0}
+TO_S = {"s": 1.0, "ms": 0.001, "us": 1e-6, "min": 60.0}
+
+
+@dataclass
+class Column:
+    """A column with its numbers: `values` in the unit printed, `halves` half a unit of the last place, `units` of the cells."""
+
+    text: str
+    means: Meaning
+    cells: list[str]
+    tokens: list[Token]
+    values: list[float | None] = field(default_factory=list)
+    halves: list[float] = field(default_factory=list)
+    bad: list[int] = field(default_factory=list)
+
+    @property
+    def target(self) -> str:
+        return TARGETS.get((self.means.role, self.means.stat), "")
+
+
+def fill_numbers(column: Column, table: Sequence[str], positive: bool = True) -> str:
+    """Fill `values`; the reason where the decimal sign of the column cannot be told."""
+    plain_ones = [t.digits for t in column.tokens if t.digits and not t.why and t.value is None]
+    sign = decimal_sign(plain_ones, table)
+    for n, t in enumerate(column.tokens):
+        pair = (t.value, 0.5) if t.value else to_number(t.digits, sign, t.exponent) if sign and t.digits and not t.why else None
+        fits = pair is not None and (pair[0] > 0 or not positive)
+        column.values.append(pair[0] if pair and fits else None)
+        column.halves.append(pair[1] if pair and fits else 0.0)
+        if t.why == "unreadable" or (t.digits and not t.why and pair is None and sign):
+            column.bad.append(n)
+    return "" if sign or not plain_ones else f"column {label(column)}: thousands or decimals?"
+
+
+def label(column: Column) -> str:
+    """A name for a column in our words: never the text of the file."""
+    return " ".join(w for w in (column.means.role or "of a setting", column.means.stat) if w).replace("_", " ")
+
+
+def _is_share(agg: Column, per: Column, streams: float, n: int) -> bool:
+    """Row n: per-stream equals aggregate / streams within what rounding allows."""
+    slack = per.halves[n] + agg.halves[n] / streams
+    return abs((agg.values[n] or 0.0) / streams - (per.values[n] or 0.0)) <= 1.001 * slack + 1e-9
+
+
+@dataclass
+class System:
+    """The measured columns of one system over all rows, on the way to steps. `offered` is NULL in a rate sweep."""
+
+    offered: list[float | None] | None
+    members: list[Column]
+    columns: Sequence[Column]
+    valid: Sequence[int]
+    series: Sequence[str]
+    evidence: bool
+    reasons: list[str] = field(default_factory=list)
+    notes: list[tuple[str, str]] = field(default_factory=list)
+    scale: dict[int, float] = field(default_factory=dict)  # id of a time column -> factor for cells without a unit
+    per_counts: str | None = None
+    agg_counts: str | None = None
+
+    def settle(self, rank: int) -> str | None:
+        """Scopes, units and counts. The answer is None, or what was missing ("" where nothing speaks for a sweep): a weak concurrency
+        word counts only beside a token rate or a token latency."""
+        self.members = [replace(c) for c in self.members]
+        self._tokens_or_not()
+        self._scopes()
+        self._units()
+        self._counts()
+        strong = [c for c in self.members if c.means.role in ("aggregate", "per_stream", "ttft", "tpot", "itl")]
+        if rank > 1 or strong:
+            return None
+        return "; ".join(dict.fromkeys(self.reasons)) if self.evidence else ""
+
+    def _of(self, role: str) -> Column | None:
+        return next((c for c in self.members if c.means.role == role), None)
+
+    def _drop(self, column: Column, why: str) -> None:
+        self.members.remove(column)
+        self.reasons.append(why)
+
+    def _pairs(self, column: Column) -> list[tuple[float, float, int]]:
+        """(concurrency, value, row) where both are known."""
+        if self.offered is None:
+            return []
+        return [(c, v, n) for n in self.valid if (c := self.offered[n]) is not None and (v := column.values[n]) is not None]
+
+    def _runs(self, column: Column) -> list[list[tuple[float, float]]]:
+        by: dict[str, list[tuple[float, float]]] = {}
+        for c, v, n in self._pairs(column):
+            by.setdefault(self.series[n], []).append((c, v))
+        return list(by.values())
+
+    def _tokens_or_not(self) -> None:
+        """A rate without a unit is one of tokens where the table speaks of tokens, or has both a rate of all streams and one of each."""
+        both = all(any(c.means.role == r and not c.means.weak for c in self.members) for r in ("aggregate", "per_stream"))
+        for c in list(self.members):
+            if any(t.unit in ("s", "ms", "us", "min", "req/s") for t in c.tokens) and c.means.role in (*TOKEN_RATES, "throughput"):
+                self._drop(c, f"column {label(c)}: the cells have another unit")
+            elif c.means.role == "time":
+                self._drop(c, "column time: of a request or of the whole step?")
+            elif c.means.role in (*TOKEN_RATES, "throughput") and not c.means.unit and not (self.evidence or both or c.means.decode):
+                self._drop(c, f"column {label(c)}: nothing says tokens per second")
+            elif c.means.role == "throughput":
+                c.means = replace(c.means, role="aggregate")
+
+    def _scopes(self) -> None:
+        for c in [c for c in self.members if c.means.role == "tok"]:
+            role = self._beside(c) or scope_by_shape(self._runs(c), c.means.decode)
+            if not role or self._of(role):
+                self._drop(c, "column tok/s: of all streams or of one?")
+                continue
+            c.means = replace(c.means, role=role, weak=False)
+            self.notes.append(
+                ("scope-by-shape", f"A token rate whose header names no scope was read as {role.replace('_', ' ')} from its numbers.")
+            )
+        weak, per = self._of("aggregate"), self._of("per_stream")
+        if weak and weak.means.weak and weak.means.rest == "" and not (per and self._beside_per(weak, per)):
+            falls = [r for r in map(sorted, self._runs(weak)) if len(r) > 1 and r[-1][1] < 0.75 * r[0][1]]
+            if falls:
+                self._drop(weak, "column throughput falls with concurrency: of all streams or of one?")
+
+    def _beside(self, column: Column) -> str:
+        """The scope of an open rate from the column beside it, where every row above one stream agrees."""
+        others = [d for d in self.members if d is not column and d.means.role in TOKEN_RATES and d.means.stat in ("", "mean", "p50")]
+        if len(others) != 1:
+            return ""
+        other = others[0]
+        if self._beside_per(column, other):
+            return "aggregate" if other.means.role in ("per_stream", "tok") else ""
+        if self._beside_per(other, column):
+            return "per_stream" if other.means.role in ("aggregate", "tok") else ""
+        return ""
+
+    def _beside_per(self, whole: Column, one: Column) -> bool:
+        rows = [(c, v, one.values[n]) for c, v, n in self._pairs(whole) if c > 1 and one.values[n] is not None]
+        return bool(rows) and all(p is not None and v > 1.1 * p and 0.25 * c * p <= v <= 1.35 * c * p for c, v, p in rows)
+
+    def _per_token(self, n: int) -> float | None:
+        """Tokens per second of one stream in a row, printed or aggregate / streams: for judging units only, never emitted."""
+        per, agg = self._of("per_stream"), self._of("aggregate")
+        if per and per.values[n]:
+            return per.values[n]
+        offered = self.offered[n] if self.offered else None
+        whole = agg.values[n] if agg else None
+        return whole / offered if whole and offered else None
+
+    def _units(self) -> None:
+        for c in [c for c in self.members if c.means.role in (*LATENCIES, "wall")]:
+            bare = [n for n in self.valid if c.values[n] is not None and c.tokens[n].unit not in TO_MS]
+            if any(c.tokens[n].unit not in ("", *TO_MS) for n in self.valid if c.tokens[n].digits):
+                self._drop(c, f"column {label(c)}: the cells have another unit")
+                continue
+            unit = c.means.unit or ("" if bare else "s")
+            if not unit and (unit := self._unit_by_numbers(c, bare)):
+                self.notes.append(
+                    ("unit-by-numbers", f"A column without a unit ({c.means.role}) was read in {unit}: its numbers allow no other.")
+                )
+            if not unit:
+                self._drop(c, f"column {label(c)}: no unit (s or ms?)")
+                continue
+            self.scale[id(c)] = (TO_S if c.means.role == "wall" else TO_MS)[unit]
+            if c.means.role in LATENCIES and not c.means.stat:
+                self.notes.append(("mean-assumed", f"A column that names no statistic ({c.means.role}) was read as the mean."))
+
+    def _unit_by_numbers(self, column: Column, rows: list[int]) -> str:
+        values = [(v, self._per_token(n)) for n in rows if (v := column.values[n]) is not None]
+        if column.means.role in ("tpot", "itl"):
+            known = [v * r for v, r in values if r]
+            for unit, one in (("ms", 1000.0), ("s", 1.0)):
+                if len(known) >= 2 and all(0.5 * one <= k <= 2 * one for k in known):
+                    return unit
+            return ""
+        if column.means.role in ("ttft", "e2e") and min(v for v, _ in values) < 0.5:
+            return "s"
+        made = [v * r / 1000 for v, r in values if r]
+        return "s" if column.means.role in ("wall", "e2e") and len(made) == len(values) and max(made) < 1 else ""
+
+    def _counts(self) -> None:
+        agg, per = self._of("aggregate"), self._of("per_stream")
+        if agg:
+            counts = agg.means.counts
+            self.agg_counts = counts if counts in ("output", "total") else "total" if counts == "total?" and not per else None
+        if per:
+            self.per_counts = self._derived(agg, per) or self._by_time(per) or ("decode" if per.means.decode else None)
+
+    def _derived(self, agg: Column | None, per: Column) -> str | None:
+        """aggregate / concurrency within what rounding allows, in every row above one stream, two at least."""
+        rows = [(c, p, n) for c, p, n in self._pairs(per) if c > 1 and agg and agg.values[n] is not None]
+        if agg is None or len(rows) < 2:
+            return None
+        return "derived" if all(_is_share(agg, per, c, n) for c, _, n in rows) else None
+
+    def _by_time(self, per: Column) -> str | None:
+        """decode where every row is 1 / TPOT, latency where every row is output length / latency, within rounding; two rows at least."""
+        tpot = next((c for c in self.members if c.target == "tpot_mean_ms"), None)
+        length = next((c for c in self.columns if c.means.role == "output_len"), None)
+        e2e = next((c for c in self.members if c.target == "e2e_mean_ms"), None)
+        for word, time, tokens in (("decode", tpot, None), ("latency", e2e, length)):
+            if time is None or (word == "latency" and tokens is None):
+                continue
+            rows = [(per.values[n], self._value(time, n), tokens.values[n] if tokens else 1.0, n) for n in self.valid]
+            known = [(p, ms, k, n) for p, ms, k, n in rows if p and ms and k]
+            if len(known) >= 2 and all(
+                abs(1000 * k / ms - p) <= 1.001 * per.halves[n] + p * (0.001 + time.halves[n] / (time.values[n] or 1.0))
+                for p, ms, k, n in known
+            ):
+                return word if word == "latency" or not self._shares(per) else None
+        return None
+
+    def _shares(self, per: Column) -> bool:
+        """Every row above one stream is aggregate / concurrency as well: then 1 / TPOT proves nothing."""
+        agg = self._of("aggregate")
+        rows = [(c, p, n) for c, p, n in self._pairs(per) if c > 1 and agg and agg.values[n] is not None]
+        return bool(rows) and agg is not None and all(_is_share(agg, per, c, n) for c, _, n in rows)
+
+    def _value(self, column: Column, n: int) -> float | None:
+        value, unit = column.values[n], column.tokens[n].unit
+        if value is None:
+            return None
+        if column.means.role in (*LATENCIES, "wall"):
+            table = TO_S if column.means.role == "wall" else TO_MS
+            return float(f"{value * table.get(unit, self.scale.get(id(column), 1.0)):.12g}")
+        wanted = ("", "req/s") if column.means.role == "req_s" else ("", "tok/s")
+        return value if unit in wanted else None
+
+    def step(self, n: int) -> dict[str, Any]:
+        """The measured columns of a row; empty where nothing was measured."""
+        row: dict[str, Any] = {c.target: v for c in self.members if c.target and (v := self._value(c, n)) is not None}
+        if "aggregate_tok_s" in row:
+            row["aggregate_counts"] = self.agg_counts
+        if "per_stream_tok_s" in row:
+            row["per_stream_counts"] = self.per_counts
+        return row

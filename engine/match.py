@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 FALLBACK_S = 1.0  # a since-start clock that falls back further than this started again; threads print out of order by far less
 MAX_REJECTS = 20
+_checked: dict[int, LineFormat] = {}  # formats whose patterns are known to compile
 
 
 def required_literal(pattern: str) -> str | None:
@@ -67,8 +68,10 @@ class Matcher:
         self.marks_service = any(line.serves for line in form.lines)
         self.streams: dict[str, Stream] = {}
         self.runs: dict[tuple[str, int], int] = {}
-        for line in form.lines:
-            _check_line(form, line)
+        if id(form) not in _checked:
+            for line in form.lines:
+                _check_line(form, line)
+            _checked[id(form)] = form
 
     @cached_property
     def literals(self) -> list[str]:
@@ -275,28 +278,28 @@ def read_fields(line: Line, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series
     """
     import polars as pl
 
-    body, cut = rows["body"], rows["cut"]
-    values = {name: _value(spec, body, cut) for name, spec in line.fields.items()}
-    lacking = pl.repeat("", rows.height, dtype=pl.String, eager=True)
-    if line.need:
-        words = [pl.when(values[n].is_null()).then(pl.lit(n)) for n in line.need]
-        lacking = pl.DataFrame({"_": body}).select(pl.concat_str(*words, separator=", ", ignore_nulls=True)).to_series()
-    return pl.DataFrame({"rec": rows["rec"], **values}), lacking
+    cut = bool(rows["cut"].any())
+    values = rows.select("rec", **{name: _value(spec, cut) for name, spec in line.fields.items()})
+    if not line.need:
+        return values, pl.repeat("", rows.height, dtype=pl.String, eager=True)
+    words = [pl.when(pl.col(name).is_null()).then(pl.lit(name)) for name in line.need]
+    return values, values.select(pl.concat_str(*words, separator=", ", ignore_nulls=True)).to_series()
 
 
-def _value(spec: Field, body: pl.Series, cut: pl.Series) -> pl.Series:
+def _value(spec: Field, cut: bool) -> pl.Expr:
+    """One field of the column `body`; with `cut` also checked against the end of rows that are cut."""
     import polars as pl
 
     if isinstance(spec, Word):
-        return pl.repeat(spec.value, len(body), dtype=pl.String, eager=True)
+        return pl.lit(spec.value, pl.String)
+    body = pl.col("body")
     text = body.str.extract(spec.pattern, 1)
-    if cut.any():
-        more = [(body + tail).str.extract(spec.pattern, 1) for tail in ("0", "x")]
-        sure = (text == more[0]) & (text == more[1])
-        text = pl.select(pl.when(~cut | sure).then(text)).to_series()
+    if cut:
+        more = [(body + pl.lit(tail)).str.extract(spec.pattern, 1) for tail in ("0", "x")]
+        text = pl.when(~pl.col("cut") | ((text == more[0]) & (text == more[1]))).then(text)
     if isinstance(spec, Int):
         return text.str.replace_all(",", "", literal=True).cast(pl.Int64, strict=False)
     if isinstance(spec, Num):
         number = text.str.replace_all(",", "", literal=True).cast(pl.Float64, strict=False) * spec.scale
-        return pl.select(pl.when(number.is_finite()).then(number)).to_series()
+        return pl.when(number.is_finite()).then(number)
     return text

@@ -9,7 +9,8 @@ Versions. Slot lines with and without the `minutes.seconds.milliseconds.microsec
 and Ollama mix them. Build numbers of distribution packages may be 0 or 1 and order nothing.
 
 Tables
-- `requests`: one row per slot and task. started_at: launch. finished_at: release, or the timing lines. first_token_at: the stamp of the
+- `requests`: one row per slot and task. started_at: launch. (from a
+  progress line where the launch is not in the log: its stamp minus its `t`). finished_at: release, or the timing lines. first_token_at: the stamp of the
   timing lines minus decode_ms, or started_at plus prompt_ms. prompt_tokens: computed ones (the cache excluded). cached_tokens: start of the
   first range cleared after the launch, else whole prompt minus computed ones. decode_steps: tokens minus one where the printed ms per token
   shows that the rate leaves the first token out (build 10406 and later). status: ok with timings; cancelled with a cancel line, or
@@ -122,6 +123,24 @@ _REQUEST_LINES = (
         after=rf"^(?:{_SLOT}(?:(?:cached )?n_(?:tokens|past) = \d+, )?|{_TEXT}|{_JSON})$",
         fields={**_WHO, "p0": Int(r'(?:rm \[|\bp0=|"p0":)(\d+)')},
         need=("slot", "task", "p0"),
+        serves=True,
+    ),
+    Line(
+        "prefilling",
+        into="requests*",
+        anchor="prompt processing, n_tokens",
+        after=rf"^{_SLOT}$",
+        fields={**_WHO, "prefill_s": Num(r", t = +([\d.]+) s\b")},
+        need=("slot", "task"),
+        serves=True,
+    ),
+    Line(
+        "generating",
+        into="requests*",
+        anchor=("n_decoded = ", "n_gen = "),
+        after=rf"^{_SLOT}$",
+        fields=_WHO,
+        need=("slot", "task"),
         serves=True,
     ),
     Line(
@@ -480,9 +499,7 @@ _NOISE = (
     "total time =",
     "graphs reused =",
     "acc per pos =",
-    "| prompt processing, n_tokens",
-    "n_decoded =",
-    "| n_gen =",
+    "n_remaining = ",
     "prompt processing progress",
     "| prompt done, ",
     "prompt processing done",
@@ -502,7 +519,7 @@ WITH marked AS (
 ), known AS (
     SELECT *, sum(CASE WHEN kind = 'launch' THEN 1 ELSE 0 END) OVER (PARTITION BY run, slot, task ORDER BY line) AS life
     FROM marked
-    WHERE kind IN ('launch', 'whole prompt', 'cached', 'prompt', 'decode', 'draft', 'release') AND slot IS NOT NULL AND task >= 0
+    WHERE kind IN ('launch', 'whole prompt', 'cached', 'prefilling', 'generating', 'prompt', 'decode', 'draft', 'release') AND slot IS NOT NULL AND task >= 0
       AND (label IS NULL OR stamped OR NOT coalesce(prefixed, false))
 ), steps AS (
     SELECT run, sign(sum(CASE
@@ -512,11 +529,11 @@ WITH marked AS (
 ), lives AS (
     SELECT run, slot, task, life, min(line) AS line,
         CAST(run AS VARCHAR) || ':' || CAST(task AS VARCHAR) || CASE WHEN life > 1 THEN '.' || CAST(life AS VARCHAR) ELSE '' END AS request,
-        min(t) FILTER (kind = 'launch') AS started_at,
+        coalesce(min(t) FILTER (kind = 'launch'), arg_min(t - prefill_s, line) FILTER (kind = 'prefilling')) AS started_at,
         min(t) FILTER (kind = 'release') AS released_at,
         min(t) FILTER (kind = 'decode') AS timed_at,
         min(t) FILTER (kind = 'prompt') AS prompt_timed_at,
-        max(res) AS resolution_s,
+        CASE WHEN count(t) FILTER (kind = 'launch') = 0 AND count(prefill_s) > 0 THEN greatest(max(res), 0.01) ELSE max(res) END AS resolution_s,
         arg_min(prompt_n, line) FILTER (kind = 'prompt') AS prompt_n,
         arg_min(prompt_ms, line) FILTER (kind = 'prompt') AS prompt_ms,
         arg_min(output_n, line) FILTER (kind = 'decode') AS output_n,

@@ -52,7 +52,7 @@ MAX_CHARS = 32 << 20
 AGREE_S = 2.0
 DAY_S = 86_400.0
 MAX_REJECTS = 5
-MAX_BROKEN = 10_000
+MAX_BROKEN = 2_000
 
 Json = dict[str, Any]
 
@@ -105,9 +105,10 @@ def _objects(value: Any) -> Iterator[Json]:
             yield inner if isinstance(inner, dict) else one
 
 
-_START = re.compile(r"(?m)^(?:data: ?|[ \t]*)(?=[{\[])")
-_MARGIN = re.compile(r"(?m)^(?:data: ?)?[{\[]")
-_MORE = re.compile(r"[ \t]*(?:data: ?|,)?[ \t]*(?=[{\[])")
+_VALUE = r"(?=\{|\[\s*\{)"  # an object, or an array of them: `[2026-01-01 ...` begins a log line
+_START = re.compile(r"(?m)^(?:data: ?|[ \t]*)" + _VALUE)
+_MARGIN = re.compile(r"(?m)^(?:data: ?)?" + _VALUE)
+_MORE = re.compile(r"[ \t]*(?:data: ?|,)?[ \t]*" + _VALUE)
 
 
 def _scan(text: str) -> tuple[list[_Item], list[tuple[int, int]]]:
@@ -723,9 +724,9 @@ _SAMPLES = (
         text='data: {"choices":[{"index":0,"delta":{"role":"assistant","content":null}}],"created":1789000001,"id":"chatcmpl-b","object":'
         '"chat.completion.chunk"}\n\ndata: {"choices":[{"index":0,"delta":{"content":"a"}}],"created":1789000002,"id":"chatcmpl-b",'
         '"object":"chat.completion.chunk"}\n\ndata: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"created":1789000006,"id":'
-        '"chatcmpl-b","object":"chat.completion.chunk"}\n\ndata: {"choices":[],"created":1789000006,"id":"chatcmpl-b","object":"chat.completion.chunk",'
-        '"usage":{"completion_tokens":90,"prompt_tokens":12,"total_tokens":102},"timings":{"prompt_n":12,"prompt_ms":80.0,"predicted_n":90,'
-        '"predicted_ms":3900.0}}\n\ndata: [DONE]\n\n',
+        '"chatcmpl-b","object":"chat.completion.chunk"}\n\ndata: {"choices":[],"created":1789000006,"id":"chatcmpl-b",'
+        '"object":"chat.completion.chunk","usage":{"completion_tokens":90,"prompt_tokens":12,"total_tokens":102},"timings":'
+        '{"prompt_n":12,"prompt_ms":80.0,"predicted_n":90,"predicted_ms":3900.0}}\n\ndata: [DONE]\n\n',
         rows={
             "requests": [
                 {

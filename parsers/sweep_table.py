@@ -43,17 +43,15 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..engine.columns import (
-    LATENCIES,
+    TARGETS,
     TOK_S,
-    TOKEN_RATES,
-    Meaning,
-    Token,
-    decimal_sign,
+    Column,
+    System,
     embedded,
+    fill_numbers,
+    label,
     meaning,
     plain,
-    scope_by_shape,
-    to_number,
     token,
 )
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
@@ -67,19 +65,6 @@ MAX_STEPS = 20_000  # a sweep has tens of rows; more is a log in the shape of a 
 MAX_TABLE_LINES = 5_000
 TAIL_LINES = 40  # a table may begin in the last lines of a block and go on in the next
 FIXED = ("requests", "completed", "failed", "input_tokens", "output_tokens", "input_len", "output_len", "mean_concurrency", "accept_len")
-TARGETS = {
-    **{(role, stat): f"{role}_{stat or 'mean'}_ms" for role in LATENCIES for stat in ("", "mean")},
-    **{("ttft", s): f"ttft_{s}_ms" for s in ("p50", "p99")},
-    **{("itl", s): f"itl_{s}_ms" for s in ("p50", "p99")},
-    ("tpot", "p50"): "tpot_p50_ms",
-    ("e2e", "p99"): "e2e_p99_ms",
-    **{("wall", s): "wall_s" for s in ("", "mean")},
-    **{("req_s", s): "req_s" for s in ("", "mean")},
-    **{("aggregate", s): "aggregate_tok_s" for s in ("", "mean", "p50")},
-    **{("per_stream", s): "per_stream_tok_s" for s in ("", "mean", "p50")},
-}
-TO_MS = {"s": 1000.0, "ms": 1.0, "us": 0.001, "min": 60000.0}
-TO_S = {"s": 1.0, "ms": 0.001, "us": 1e-6, "min": 60.0}
 
 
 # --- where a table may begin -------------------------------------------------------------------------------------------------------
@@ -91,16 +76,20 @@ _LOADS = (
 )
 _MANY = r"conc|concurrent|streams?|users?|clients?|parallel|slots?"
 _AROUND = (
-    r"max(?:imum)?|num|number|of|n|no\.?|nb|de|request|client|offered|target|virtual|active|input|arrival|anzahl|nombre|requests?|reqs?|users?|streams?|"
-    r"clients?|connections?|sessions?|calls?|seqs?|sequences?|prompts?|jobs?|slots?|nutzer|benutzer|anfragen|size|level|limit|count|rate|load|in|"
+    r"max(?:imum)?|num|number|of|n|no\.?|nb|de|request|client|offered|target|virtual|active|input|arrival|anzahl|"
+    r"nombre|requests?|reqs?|users?|streams?|"
+    r"clients?|connections?|sessions?|calls?|seqs?|sequences?|prompts?|jobs?|slots?|nutzer|benutzer|anfragen|size|"
+    r"level|limit|count|rate|load|in|"
     r"simultanée?s?|concurrente?s?|parallèles|gleichzeitige?|parallele|achieved|measured|effective|mean|avg"
 )
 _HEADER = (
     rf"(?i)(?:^|[{_S}]|\s\s)[\s>*_`\"'#(]*(?:(?:{_AROUND})[\s_-]+){{0,3}}(?:{_LOADS})(?:[\s_-]+(?:{_AROUND})){{0,3}}"
-    rf"(?:\s*[(\[][^)\]{_S}]{{0,40}}[)\]])?[\s*_`\"':.#]*(?:$|[{_S}]|\s\s)|^[\s>]*(?:c|n|b|bs|conc\w*|users?|streams?|clients?|slots?|batch)\s[^=:|]{{3,100}}$"
+    rf"(?:\s*[(\[][^)\]{_S}]{{0,40}}[)\]])?[\s*_`\"':.#]*(?:$|[{_S}]|\s\s)|^[\s>]*(?:c|n|b|bs|conc\w*|users?|streams?|"
+    rf"clients?|slots?|batch)\s[^=:|]{{3,100}}$"
 )
 _SIDE_CELL = (
-    rf"(?:^|[{_S}]|\s\s)[^{_S}]{{0,40}}?(?:\b\d+[\s-]?x?[\s-]?(?:{_MANY})\b|\b(?:c|n|b|bs|{_MANY}|concurrency|batch)\s?[=@]?\s?\d+\b|@\s?\d+\b)"
+    rf"(?:^|[{_S}]|\s\s)[^{_S}]{{0,40}}?(?:\b\d+[\s-]?x?[\s-]?(?:{_MANY})\b|\b(?:c|n|b|bs|{_MANY}|concurrency|"
+    rf"batch)\s?[=@]?\s?\d+\b|@\s?\d+\b)"
     rf"[^{_S}]{{0,30}}"
 )
 _SIDE_HINT = rf"(?i)\d[\s-]?x?[\s-]?(?:{_MANY})\b|\b(?:c|n|b|bs|{_MANY}|concurrency|batch)\s?[=@]?\s?\d|@\s?\d"
@@ -109,18 +98,32 @@ _DATA = (
     rf"(?:^|[{_S}]|\s)[\s*_~≈`\"'>×x]*\d[\d.,]*k?\s*(?:[{_S}*_`\"'\s]|$)|^[\s>]*[|+:=─━┼├┡╞┠╟╠┣-][\s|+:=─━┼┤├┡╞╇┿╪╡┩┠╟╢╠╬╣┣╋┫╂┨-]{{2,}}$"
 )
 _MEASURE = (
-    r"(?i)tok|t/s|tps|throughput|tput|ttft|tpot|itl|laten|wall|time|zeit|agg|per[ _-]|rps|qps|req|e2e|duration|elapsed|speed|durchsatz|débit|"
+    r"(?i)tok|t/s|tps|throughput|tput|ttft|tpot|itl|laten|wall|time|zeit|agg|per[ _-]|rps|qps|req|e2e|duration|"
+    r"elapsed|speed|durchsatz|débit|"
     rf"dauer|durée|decode|tg\b|total|\bper\b|(?:[{_S}]|\s\s)\s*\d+\s*(?:[{_S}]|\s\s)"
 )
-_KEYS = r"concurrency|concurrent[ _](?:users|requests|streams|clients)|n_parallel|num_concurrent|streams|users|clients|parallel|conc|batch_size|bs|c|n"
+_KEYS = (
+    r"concurrency|concurrent[ _](?:users|requests|streams|clients)|n_parallel|num_concurrent|streams|users|"
+    r"clients|parallel|conc|batch_size|bs|c|n"
+)
 _KEYED = rf"(?i)(?:^|[\s,;(\[|])(?:{_KEYS})\s?[=:]\s?(\d{{1,6}})\b"
-_KEYED_VALUE = r"(?i)(?:agg\w*|tps|tok\w*(?:/s)?|t/s|through\w*|tput|wall\w*|ttft\w*|tpot\w*|latency\w*|per.?stream\w*|elapsed|duration)(?:\s\(?[\w/]{1,6}\)?)?\s?[=:]\s?[~≈]?\d"
-_BANNER = r"(?i)^\W*(?:[a-z]+\W+){0,3}?(\d{1,6})\s+(?:concurrent|parallel|simultaneous)\s+(?:streams?|requests?|users?|clients?|sessions?|connections?)\b"
+_KEYED_VALUE = (
+    r"(?i)(?:agg\w*|tps|tok\w*(?:/s)?|t/s|through\w*|tput|wall\w*|ttft\w*|tpot\w*|latency\w*|"
+    r"per.?stream\w*|elapsed|duration)(?:\s\(?[\w/]{1,6}\)?)?\s?[=:]\s?[~≈]?\d"
+)
+_BANNER = (
+    r"(?i)^\W*(?:[a-z]+\W+){0,3}?(\d{1,6})\s+(?:concurrent|parallel|simultaneous)\s+(?:streams?|requests?|"
+    r"users?|clients?|sessions?|connections?)\b"
+)
 _ALONE = (
-    r"(?i)^[\s#=>*\[(-]*(?:(?:max )?concurrency(?: level)?|concurrent (?:users|requests|streams|clients)|n_parallel|streams|users|clients|"
+    r"(?i)^[\s#=>*\[(-]*(?:(?:max )?concurrency(?: level)?|concurrent (?:users|requests|streams|clients)|n_parallel|"
+    r"streams|users|clients|"
     r"parallel(?: requests)?|conc|c|n)\s*[:=]\s*(\d{1,6})[\s=*\])#-]*$"
 )
-_SUFFIXED = r"(?i)^\s*[\w.-]*(?:tps|tok_?s|throughput|tput|agg\w*|per_stream\w*|ttft\w*|latency\w*|wall\w*)[\w.-]*[_-](?:n|c|conc|x)(\d{1,6})\s*[:=]"
+_SUFFIXED = (
+    r"(?i)^\s*[\w.-]*(?:tps|tok_?s|throughput|tput|agg\w*|per_stream\w*|ttft\w*|latency\w*|"
+    r"wall\w*)[\w.-]*[_-](?:n|c|conc|x)(\d{1,6})\s*[:=]"
+)
 _HEADING = r"^\s*(?:>\s*)*(?:#{1,6}\s+(.{1,120})|\*\*([^*|]{1,120})\*\*:?|(?:table|figure|tabelle|tableau)\s*\d*\s*[:.]\s*(.{1,120}))$"
 
 
@@ -231,6 +234,15 @@ def _table_at(lines: Sequence[str], at: int) -> Grid | None:
     return None
 
 
+def _fitted(line: str, split: Any, width: int, blanks: bool) -> list[str] | None:
+    """The cells of a row. Empty cells beyond the header go; right-aligned numbers may stand one blank apart."""
+    cells: list[str] | None = split(line)
+    while cells and len(cells) > width and not cells[-1]:
+        cells.pop()
+    single = _blank_cells(line, r"\s+") if blanks and cells and len(cells) != width else None
+    return single if single and len(single) == width else cells
+
+
 def _rows(lines: Sequence[str], at: int, header: list[str], split: Any, layout: str) -> Grid:
     """The rows under a header. A row whose cells do not fit the header is a near miss: a shifted value would be a wrong one."""
     grid = Grid(header, at, status={at: "matched"}, stop=at + 1)
@@ -245,11 +257,7 @@ def _rows(lines: Sequence[str], at: int, header: list[str], split: Any, layout: 
             if strays > (0 if blanks else 2):
                 break
             continue
-        cells = split(line)
-        while cells and len(cells) > len(header) and not cells[-1]:
-            cells.pop()
-        if blanks and cells and len(cells) != len(header) and layout != r"\s+":
-            cells = _blank_cells(line, r"\s+") if len(re.split(r"\s+", line.strip())) == len(header) else cells
+        cells = _fitted(line, split, len(header), blanks)
         same = cells is not None and [c.lower() for c in cells] == [h.lower() for h in header]
         if cells and not same and grid.rows and (strays or not any(token(c).digits for c in cells)) and _is_load(cells):
             break  # the header of the next table
@@ -282,7 +290,8 @@ _PAIR = re.compile(
     rf"(?:^|[\s,;|(\[])(?P<k>[A-Za-z](?:[\w./ -]{{0,40}}?\w)?(?:\s?\([\w/ .]{{1,12}}\))?)\s?[=:]\s*(?P<v>{_VALUE})(?=$|[\s,;|)\]])"
 )
 _TOLD = re.compile(
-    r"(?P<v>\d+) (?P<k>ok|succeeded|successful|completed|failed|errors)\b|(?P<k2>wall(?:[- ]?clock)?(?: time)?)\s+(?P<v2>\d[\d.]*\s?(?:ms|min|s(?:ec\w*)?))\b"
+    r"(?P<v>\d+) (?P<k>ok|succeeded|successful|completed|failed|errors)\b|"
+    r"(?P<k2>wall(?:[- ]?clock)?(?: time)?)\s+(?P<v2>\d[\d.]*\s?(?:ms|min|s(?:ec\w*)?))\b"
 )
 _STOP = re.compile(r"^\s*(?:={3,}|\$ |```)")
 _CONSOLE = re.compile(
@@ -448,23 +457,6 @@ def _by_config(grid: Grid, inside: Sequence[tuple[int | None, str]]) -> Grid:
 
 
 @dataclass
-class Column:
-    """A column with its numbers: `values` in the unit printed, `halves` half a unit of the last place, `units` of the cells."""
-
-    text: str
-    means: Meaning
-    cells: list[str]
-    tokens: list[Token]
-    values: list[float | None] = field(default_factory=list)
-    halves: list[float] = field(default_factory=list)
-    bad: list[int] = field(default_factory=list)
-
-    @property
-    def target(self) -> str:
-        return TARGETS.get((self.means.role, self.means.stat), "")
-
-
-@dataclass
 class Reading:
     """What a grid gave: steps (columns of bench_steps, with `series` parts), the status of its lines, why columns stayed NULL, notes."""
 
@@ -498,25 +490,6 @@ def _columns(grid: Grid) -> list[Column]:
         cells = [cells[n] for _, cells in grid.rows]
         made.append(Column(text, meaning(text), cells, [token(c) for c in cells]))
     return made
-
-
-def _numbers(column: Column, table: Sequence[str], positive: bool = True) -> str:
-    """Fill `values`; the reason where the decimal sign of the column cannot be told."""
-    plain_ones = [t.digits for t in column.tokens if t.digits and not t.why and t.value is None]
-    sign = decimal_sign(plain_ones, table)
-    for n, t in enumerate(column.tokens):
-        pair = (t.value, 0.5) if t.value else to_number(t.digits, sign, t.exponent) if sign and t.digits and not t.why else None
-        fits = pair is not None and (pair[0] > 0 or not positive)
-        column.values.append(pair[0] if pair and fits else None)
-        column.halves.append(pair[1] if pair and fits else 0.0)
-        if t.why == "unreadable" or (t.digits and not t.why and pair is None and sign):
-            column.bad.append(n)
-    return "" if sign or not plain_ones else f"column {_label(column)}: thousands or decimals?"
-
-
-def _label(column: Column) -> str:
-    """A name for a column in our words: never the text of the file."""
-    return " ".join(w for w in (column.means.role or "of a setting", column.means.stat) if w).replace("_", " ")
 
 
 def _load(columns: Sequence[Column]) -> tuple[Column | None, Column | None]:
@@ -562,7 +535,7 @@ def _read_upright(grid: Grid, out: Reading) -> None:
     digits = [t.digits for c in columns for t in c.tokens if t.digits and not t.why and t.value is None]
     reasons = []
     for c in columns:
-        why = _numbers(c, digits, positive=c.means.role not in ("failed", "completed", "requests", "accept_len"))
+        why = fill_numbers(c, digits, positive=c.means.role not in ("failed", "completed", "requests", "accept_len"))
         if why and (c.target or c.means.role in ("tok", "throughput") or c in (load, rate)):
             reasons.append(why)
     first = load or rate
@@ -583,7 +556,9 @@ def _read_upright(grid: Grid, out: Reading) -> None:
     emitted: dict[int, bool] = {}
     for name, members in systems:
         work = System(first.values if load else None, members, columns, valid, series, evidence)
-        work.settle(load.means.rank if load else 4)
+        missing = work.settle(load.means.rank if load else 4)
+        if missing is not None:
+            raise NotASweep(missing)
         reasons += work.reasons
         out.notes += [(grid.at, kind, note) for kind, note in work.notes]
         for n in valid:
@@ -688,7 +663,7 @@ def _systems(usable: list[Column], reasons: list[str]) -> list[tuple[str, list[C
     titles = [next((c.means.rest for c, _ in g if c.means.rest), "") for g in groups]
     if len({tuple(s for _, s in g) for g in groups}) == 1 and all(titles) and len(set(titles)) == len(titles):
         return [(title, [c for c, _ in g]) for title, g in zip(titles, groups)]
-    reasons += [f"several columns say {_label(c)}" for c in repeated]
+    reasons += [f"several columns say {label(c)}" for c in repeated]
     return [("", [c for c, s in zip(kept, slots) if s not in twice])]
 
 
@@ -701,201 +676,6 @@ def _preferred(usable: list[Column]) -> list[Column]:
         if order.get(c.means.counts, 1) == min(order.get(d.means.counts, 1) for d in rivals):
             out.append(c)
     return out
-
-
-def _is_share(agg: Column, per: Column, streams: float, n: int) -> bool:
-    """Row n: per-stream equals aggregate / streams within what rounding allows."""
-    slack = per.halves[n] + agg.halves[n] / streams
-    return abs((agg.values[n] or 0.0) / streams - (per.values[n] or 0.0)) <= 1.001 * slack + 1e-9
-
-
-@dataclass
-class System:
-    """The measured columns of one system over all rows, on the way to steps. `offered` is NULL in a rate sweep."""
-
-    offered: list[float | None] | None
-    members: list[Column]
-    columns: Sequence[Column]
-    valid: Sequence[int]
-    series: Sequence[str]
-    evidence: bool
-    reasons: list[str] = field(default_factory=list)
-    notes: list[tuple[str, str]] = field(default_factory=list)
-    scale: dict[int, float] = field(default_factory=dict)  # id of a time column -> factor for cells without a unit
-    per_counts: str | None = None
-    agg_counts: str | None = None
-
-    def settle(self, rank: int) -> None:
-        """Scopes, units and counts; raises where a weak concurrency word has no token rate or token latency beside it."""
-        self.members = [replace(c) for c in self.members]
-        self._tokens_or_not()
-        self._scopes()
-        self._units()
-        self._counts()
-        strong = [c for c in self.members if c.means.role in ("aggregate", "per_stream", "ttft", "tpot", "itl")]
-        if rank <= 1 and not strong:
-            raise NotASweep("; ".join(dict.fromkeys(self.reasons)) if self.evidence else "")
-
-    def _of(self, role: str) -> Column | None:
-        return next((c for c in self.members if c.means.role == role), None)
-
-    def _drop(self, column: Column, why: str) -> None:
-        self.members.remove(column)
-        self.reasons.append(why)
-
-    def _pairs(self, column: Column) -> list[tuple[float, float, int]]:
-        """(concurrency, value, row) where both are known."""
-        if self.offered is None:
-            return []
-        return [(c, v, n) for n in self.valid if (c := self.offered[n]) is not None and (v := column.values[n]) is not None]
-
-    def _runs(self, column: Column) -> list[list[tuple[float, float]]]:
-        by: dict[str, list[tuple[float, float]]] = {}
-        for c, v, n in self._pairs(column):
-            by.setdefault(self.series[n], []).append((c, v))
-        return list(by.values())
-
-    def _tokens_or_not(self) -> None:
-        """A rate without a unit is one of tokens where the table speaks of tokens, or where all streams and one stream stand side by side."""
-        both = all(any(c.means.role == r and not c.means.weak for c in self.members) for r in ("aggregate", "per_stream"))
-        for c in list(self.members):
-            if any(t.unit in ("s", "ms", "us", "min", "req/s") for t in c.tokens) and c.means.role in (*TOKEN_RATES, "throughput"):
-                self._drop(c, f"column {_label(c)}: the cells have another unit")
-            elif c.means.role == "time":
-                self._drop(c, "column time: of a request or of the whole step?")
-            elif c.means.role in (*TOKEN_RATES, "throughput") and not c.means.unit and not (self.evidence or both or c.means.decode):
-                self._drop(c, f"column {_label(c)}: nothing says tokens per second")
-            elif c.means.role == "throughput":
-                c.means = replace(c.means, role="aggregate")
-
-    def _scopes(self) -> None:
-        for c in [c for c in self.members if c.means.role == "tok"]:
-            role = self._beside(c) or scope_by_shape(self._runs(c), c.means.decode)
-            if not role or self._of(role):
-                self._drop(c, "column tok/s: of all streams or of one?")
-                continue
-            c.means = replace(c.means, role=role, weak=False)
-            self.notes.append(
-                ("scope-by-shape", f"A token rate whose header names no scope was read as {role.replace('_', ' ')} from its numbers.")
-            )
-        weak, per = self._of("aggregate"), self._of("per_stream")
-        if weak and weak.means.weak and weak.means.rest == "" and not (per and self._beside_per(weak, per)):
-            falls = [r for r in map(sorted, self._runs(weak)) if len(r) > 1 and r[-1][1] < 0.75 * r[0][1]]
-            if falls:
-                self._drop(weak, "column throughput falls with concurrency: of all streams or of one?")
-
-    def _beside(self, column: Column) -> str:
-        """The scope of an open rate from the column beside it, where every row above one stream agrees."""
-        others = [d for d in self.members if d is not column and d.means.role in TOKEN_RATES and d.means.stat in ("", "mean", "p50")]
-        if len(others) != 1:
-            return ""
-        other = others[0]
-        if self._beside_per(column, other):
-            return "aggregate" if other.means.role in ("per_stream", "tok") else ""
-        if self._beside_per(other, column):
-            return "per_stream" if other.means.role in ("aggregate", "tok") else ""
-        return ""
-
-    def _beside_per(self, whole: Column, one: Column) -> bool:
-        rows = [(c, v, one.values[n]) for c, v, n in self._pairs(whole) if c > 1 and one.values[n] is not None]
-        return bool(rows) and all(p is not None and v > 1.1 * p and 0.25 * c * p <= v <= 1.35 * c * p for c, v, p in rows)
-
-    def _per_token(self, n: int) -> float | None:
-        """Tokens per second of one stream in a row, printed or aggregate / streams: for judging units only, never emitted."""
-        per, agg = self._of("per_stream"), self._of("aggregate")
-        if per and per.values[n]:
-            return per.values[n]
-        offered = self.offered[n] if self.offered else None
-        whole = agg.values[n] if agg else None
-        return whole / offered if whole and offered else None
-
-    def _units(self) -> None:
-        for c in [c for c in self.members if c.means.role in (*LATENCIES, "wall")]:
-            bare = [n for n in self.valid if c.values[n] is not None and c.tokens[n].unit not in TO_MS]
-            if any(c.tokens[n].unit not in ("", *TO_MS) for n in self.valid if c.tokens[n].digits):
-                self._drop(c, f"column {_label(c)}: the cells have another unit")
-                continue
-            unit = c.means.unit or ("" if bare else "s")
-            if not unit and (unit := self._unit_by_numbers(c, bare)):
-                self.notes.append(
-                    ("unit-by-numbers", f"A column without a unit ({c.means.role}) was read in {unit}: its numbers allow no other.")
-                )
-            if not unit:
-                self._drop(c, f"column {_label(c)}: no unit (s or ms?)")
-                continue
-            self.scale[id(c)] = (TO_S if c.means.role == "wall" else TO_MS)[unit]
-            if c.means.role in LATENCIES and not c.means.stat:
-                self.notes.append(("mean-assumed", f"A column that names no statistic ({c.means.role}) was read as the mean."))
-
-    def _unit_by_numbers(self, column: Column, rows: list[int]) -> str:
-        values = [(v, self._per_token(n)) for n in rows if (v := column.values[n]) is not None]
-        if column.means.role in ("tpot", "itl"):
-            known = [v * r for v, r in values if r]
-            for unit, one in (("ms", 1000.0), ("s", 1.0)):
-                if len(known) >= 2 and all(0.5 * one <= k <= 2 * one for k in known):
-                    return unit
-            return ""
-        if column.means.role in ("ttft", "e2e") and min(v for v, _ in values) < 0.5:
-            return "s"
-        made = [v * r / 1000 for v, r in values if r]
-        return "s" if column.means.role in ("wall", "e2e") and len(made) == len(values) and max(made) < 1 else ""
-
-    def _counts(self) -> None:
-        agg, per = self._of("aggregate"), self._of("per_stream")
-        if agg:
-            counts = agg.means.counts
-            self.agg_counts = counts if counts in ("output", "total") else "total" if counts == "total?" and not per else None
-        if per:
-            self.per_counts = self._derived(agg, per) or self._by_time(per) or ("decode" if per.means.decode else None)
-
-    def _derived(self, agg: Column | None, per: Column) -> str | None:
-        """aggregate / concurrency within what rounding allows, in every row above one stream, two at least."""
-        rows = [(c, p, n) for c, p, n in self._pairs(per) if c > 1 and agg and agg.values[n] is not None]
-        if agg is None or len(rows) < 2:
-            return None
-        return "derived" if all(_is_share(agg, per, c, n) for c, _, n in rows) else None
-
-    def _by_time(self, per: Column) -> str | None:
-        """decode where every row is 1 / TPOT, latency where every row is output length / latency, within rounding; two rows at least."""
-        tpot = next((c for c in self.members if c.target == "tpot_mean_ms"), None)
-        length = next((c for c in self.columns if c.means.role == "output_len"), None)
-        e2e = next((c for c in self.members if c.target == "e2e_mean_ms"), None)
-        for word, time, tokens in (("decode", tpot, None), ("latency", e2e, length)):
-            if time is None or (word == "latency" and tokens is None):
-                continue
-            rows = [(per.values[n], self._value(time, n), tokens.values[n] if tokens else 1.0, n) for n in self.valid]
-            known = [(p, ms, k, n) for p, ms, k, n in rows if p and ms and k]
-            if len(known) >= 2 and all(
-                abs(1000 * k / ms - p) <= 1.001 * per.halves[n] + p * (0.001 + time.halves[n] / (time.values[n] or 1.0))
-                for p, ms, k, n in known
-            ):
-                return word if word == "latency" or not self._shares(per) else None
-        return None
-
-    def _shares(self, per: Column) -> bool:
-        """Every row above one stream is aggregate / concurrency as well: then 1 / TPOT proves nothing."""
-        agg = self._of("aggregate")
-        rows = [(c, p, n) for c, p, n in self._pairs(per) if c > 1 and agg and agg.values[n] is not None]
-        return bool(rows) and agg is not None and all(_is_share(agg, per, c, n) for c, _, n in rows)
-
-    def _value(self, column: Column, n: int) -> float | None:
-        value, unit = column.values[n], column.tokens[n].unit
-        if value is None:
-            return None
-        if column.means.role in (*LATENCIES, "wall"):
-            table = TO_S if column.means.role == "wall" else TO_MS
-            return float(f"{value * table.get(unit, self.scale.get(id(column), 1.0)):.12g}")
-        wanted = ("", "req/s") if column.means.role == "req_s" else ("", "tok/s")
-        return value if unit in wanted else None
-
-    def step(self, n: int) -> dict[str, Any]:
-        """The measured columns of a row; empty where nothing was measured."""
-        row: dict[str, Any] = {c.target: v for c in self.members if c.target and (v := self._value(c, n)) is not None}
-        if "aggregate_tok_s" in row:
-            row["aggregate_counts"] = self.agg_counts
-        if "per_stream_tok_s" in row:
-            row["per_stream_counts"] = self.per_counts
-        return row
 
 
 # --- the parser --------------------------------------------------------------------------------------------------------------------
@@ -1055,6 +835,73 @@ def _emit(steps: list[dict[str, Any]], scan: Scan, emit: Emit) -> None:
     emit("clocks", pl.DataFrame({"line": [steps[0]["line"]], "kind": ["none"]}))
 
 
-SAMPLES: tuple[Sample, ...] = ()
+SAMPLES: tuple[Sample, ...] = (
+    Sample(
+        "## Sweep\n\n| c | aggregate tok/s | per stream | TTFT |\n|---:|---:|---:|---:|\n| 1 | 18.4 | 18.4 | 0.21 |\n|"
+            " 4 | 60.8 | 15.2 | 0.44 |\n"
+        "| **16** | **129.6** ⭐ | 8.1 | 1.02 |\n| 32 | OOM | — | — |\n",
+        {
+            "bench_steps": [
+                {"line": 5, "step": 1, "concurrency": 1.0, "aggregate_tok_s": 18.4, "aggregate_counts": None, "per_stream_tok_s": 18.4,
+                 "per_stream_counts": "derived", "ttft_mean_ms": 210.0, "series": None, "wall_s": None},
+                {"line": 6, "step": 2, "concurrency": 4.0, "aggregate_tok_s": 60.8, "per_stream_tok_s": 15.2},
+                {"line": 7, "step": 3, "concurrency": 16.0, "aggregate_tok_s": 129.6, "ttft_mean_ms": 1020.0},
+            ],
+            "quality": [{"kind": "unit-by-numbers"}, {"kind": "mean-assumed"}],
+            "clocks": [{"kind": "none"}],
+        },
+        "Markdown, bold best row, a unit left out",
+    ),
+    Sample(
+        "Nutzer;Durchsatz (Token/s);Latenz (s);Fehler;Dauer\n1;24,5;7,9;0;8,0 s\n8;1.024,5;12,25;1;1m22s\n",
+        {
+            "bench_steps": [
+                {"line": 2, "concurrency": 1.0, "aggregate_tok_s": 24.5, "e2e_mean_ms": 7900.0, "failed": 0.0, "wall_s": 8.0},
+                {"line": 3, "concurrency": 8.0, "aggregate_tok_s": 1024.5, "e2e_mean_ms": 12250.0, "failed": 1.0, "wall_s": 82.0},
+            ]
+        },
+        "CSV of a German spreadsheet",
+        name="sweep.csv",
+    ),
+    Sample(
+        "| RPS | Num Prompts | Median TTFT (ms) | Median TPOT |\n|---|---|---|---|\n| 4 | 1,200 | 65.5 | 18.25 |\n|"
+            " 8 | 2,400 | 73.5 | 24.5 |\n",
+        {
+            "bench_steps": [
+                {"line": 3, "concurrency": None, "rate_rps": 4.0, "requests": 1200.0, "ttft_p50_ms": 65.5, "tpot_p50_ms": None},
+                {"line": 4, "concurrency": None, "rate_rps": 8.0, "requests": 2400.0, "ttft_p50_ms": 73.5, "tpot_p50_ms": None},
+            ]
+        },
+        "a request rate sweep",
+    ),
+    Sample(
+        "| config | single TG | 2-conc agg | 4-conc agg | 4-conc per-req |\n|---|---|---|---|---|\n| draft on | 38.5 |"
+            " 25.5 | 23.5 | 10.5 |\n"
+        "| draft off | 24.5 | 26.5 | **28.5** | 14.5 |\n",
+        {
+            "bench_steps": [
+                {"line": 3, "series": "draft on", "concurrency": 1.0, "per_stream_tok_s": 38.5, "aggregate_tok_s": None},
+                {"line": 3, "series": "draft on", "concurrency": 2.0, "per_stream_tok_s": None, "aggregate_tok_s": 25.5},
+                {"line": 3, "series": "draft on", "concurrency": 4.0, "per_stream_tok_s": 10.5, "aggregate_tok_s": 23.5},
+                {"line": 4, "series": "draft off", "concurrency": 1.0, "per_stream_tok_s": 24.5},
+                {"line": 4, "series": "draft off", "concurrency": 2.0, "aggregate_tok_s": 26.5},
+                {"line": 4, "series": "draft off", "concurrency": 4.0, "per_stream_tok_s": 14.5, "aggregate_tok_s": 28.5},
+            ]
+        },
+        "concurrency in the header cells",
+    ),
+    Sample(
+        "warm-up\n\n=== 1 concurrent streams, 2 run(s) each ===\n  total_wall=20.5s  aggregate_TPS=77.5\n"
+            "  per-stream  mean=77.6  CV=2.5%\n\n"
+        "=== 4 concurrent streams, 2 run(s) each ===\n  total_wall=21.0s  aggregate_TPS=243.5\n  per-stream  mean=71.0  CV=2.5%\n",
+        {
+            "bench_steps": [
+                {"line": 3, "concurrency": 1.0, "wall_s": 20.5, "aggregate_tok_s": 77.5, "per_stream_tok_s": 77.6, "per_stream_counts": None},
+                {"line": 7, "concurrency": 4.0, "wall_s": 21.0, "aggregate_tok_s": 243.5, "per_stream_tok_s": 71.0},
+            ]
+        },
+        "blocks of a load script",
+    ),
+)  # fmt: skip
 
 PARSER = SweepTable()

@@ -105,21 +105,23 @@ def _start_renderer() -> None:
 def _svg(chart: alt.TopLevelMixin) -> str:
     import vl_convert
 
-    return vl_convert.vegalite_to_svg(_styled(chart).to_dict(), vl_version="v6_1")
+    spec = {**chart.to_dict(), "background": None, "padding": {"left": 6, "top": 6, "right": 16, "bottom": 6}, "config": _look()}
+    return vl_convert.vegalite_to_svg(spec, vl_version="v6_1")
 
 
-def _styled(chart: Any) -> Any:
+def _look() -> dict[str, Any]:
+    """One look for all charts. No aria text inside: the SVG is one picture with a description."""
     text, muted, grid = LIGHT["fg"], LIGHT["muted"], LIGHT["grid"]
-    axis = {"labelColor": muted, "titleColor": muted, "gridColor": grid, "domainColor": grid, "tickColor": grid, "titleFontWeight": "normal"}
-    sizes = {"labelFontSize": 12, "titleFontSize": 12}
-    return (
-        chart.configure(background=None, font="sans-serif", aria=False, padding=4)
-        .configure_view(stroke=None)
-        .configure_axis(**axis, **sizes, labelOverlap=True)
-        .configure_legend(orient="top", title=None, labelColor=text, labelFontSize=12, symbolStrokeWidth=2.5, symbolSize=220, columnPadding=14)
-        .configure_title(color=text, fontSize=13, fontWeight=600, anchor="start", frame="group", offset=8)
-        .configure_concat(spacing=18)
-    )
+    plain = {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"}
+    return {
+        "font": "sans-serif",
+        "aria": False,
+        "view": {"stroke": None},
+        "axis": {**plain, "labelColor": muted, "titleColor": muted, "gridColor": grid, "domainColor": grid, "tickColor": grid, "labelOverlap": True},
+        "legend": {"orient": "top", "title": None, "labelColor": text, "labelFontSize": 12, "symbolStrokeWidth": 2.5, "symbolSize": 220, "columnPadding": 14},
+        "title": {"color": text, "fontSize": 13, "fontWeight": 600, "anchor": "start", "frame": "group", "offset": 8},
+        "concat": {"spacing": 18},
+    }
 
 
 def _finish(name: str, svg: str, says: str) -> str:
@@ -258,26 +260,23 @@ def _util_rows(store: Store, panel: dict[str, Any], panels: int) -> pl.DataFrame
 def _util_panel(panel: dict[str, Any], frame: pl.DataFrame, names: Sequence[str]) -> alt.LayerChart:
     import altair as alt
 
-    order = [*names, "sum"] if (frame["series"] == "sum").any() else [*names]
-    domain = [*names, "sum"]
+    domain = [*names, "sum"] if len(names) > 1 else [*names]
     colours = [SERIES[n % len(SERIES)] for n in range(len(names))] + [LIGHT["fg"]]
     dashes = [DASHES[n % len(DASHES)] for n in range(len(names))] + [[1, 0]]
-    widths = [1.2] * len(names) + [2.4]
+    legend = alt.Legend(symbolType="stroke") if len(domain) > 1 else None
     top = max(105.0, float(frame["y"].max() or 0) * 1.05)  # type: ignore[arg-type]
-    shown = alt.Legend(values=order, symbolType="stroke")
-    x_title = "seconds since the first sample" if panel["timed"] else "sample number (no times in the file)"
-    lines = (
-        alt.Chart(frame)
-        .mark_line(clip=True)
-        .encode(
-            x=alt.X("x:Q", title=x_title, axis=alt.Axis(grid=False, tickCount=8), scale=alt.Scale(nice=False, padding=2)),
-            y=alt.Y("y:Q", title="%", scale=alt.Scale(domain=[0, top], nice=False), axis=alt.Axis(tickCount=5, titleAngle=0)),
-            color=alt.Color("series:N", scale=alt.Scale(domain=domain, range=colours), legend=shown),
-            strokeDash=alt.StrokeDash("series:N", scale=alt.Scale(domain=domain, range=dashes), legend=shown),
-            strokeWidth=alt.StrokeWidth("series:N", scale=alt.Scale(domain=domain, range=widths), legend=shown),
-        )
-    )
-    return _hundred().__add__(lines).properties(width=WIDTH, height=150, title=_util_title(panel))
+    x_title = "seconds since the first sample" if panel["timed"] else "sample number (the file has no times)"
+    encoding = {
+        "x": alt.X("x:Q", title=x_title, axis=alt.Axis(grid=False, tickCount=8), scale=alt.Scale(nice=False, padding=2)),
+        "y": alt.Y("y:Q", title=None, scale=alt.Scale(domain=[0, top], nice=False), axis=alt.Axis(tickCount=5, labelExpr="datum.label + ' %'")),
+        "color": alt.Color("series:N", scale=alt.Scale(domain=domain, range=colours[: len(domain)]), legend=legend),
+        "strokeDash": alt.StrokeDash("series:N", scale=alt.Scale(domain=domain, range=dashes[: len(domain)]), legend=legend),
+    }
+    is_sum = frame["series"] == "sum"
+    cards = alt.Chart(frame.filter(~is_sum)).mark_line(clip=True, strokeWidth=1.4).encode(**encoding)
+    total = alt.Chart(frame.filter(is_sum)).mark_line(clip=True, strokeWidth=2.6).encode(**encoding)
+    layers = [_hundred(), cards, total] if is_sum.any() else [_hundred(), cards]
+    return alt.layer(*layers).properties(width=WIDTH, height=150, title=_util_title(panel))
 
 
 def _hundred() -> Any:
@@ -346,9 +345,17 @@ def _sweep_panel(rows: Sequence[dict[str, Any]], key: str, title: str, height: i
     if len(names) == 1:
         layers.append(base.mark_text(dy=-10, fontSize=11, color=LIGHT["fg"]).encode(text="label:N"))
     if key == "n_eff":
-        whole = [{"c": c, "y": c} for c in steps]
-        layers.insert(0, alt.Chart(alt.Data(values=whole)).mark_line(strokeDash=[3, 3], strokeWidth=1, stroke=LIGHT["muted"]).encode(x=x, y=y))
+        layers = [*_offered(steps, x, y), *layers]
     return alt.layer(*layers).properties(width=WIDTH, height=height, title=title)
+
+
+def _offered(steps: Sequence[float], x: Any, y: Any) -> list[Any]:
+    """What would decode at a time if every offered stream did."""
+    import altair as alt
+
+    line = alt.Chart(alt.Data(values=[{"c": c, "y": c} for c in steps])).mark_line(strokeDash=[2, 3], strokeWidth=1.2, stroke=LIGHT["muted"])
+    label = alt.Chart(alt.Data(values=[{"c": steps[-1], "y": steps[-1]}])).mark_text(align="right", dx=-22, fontSize=11, color=LIGHT["muted"], text="all that are offered")
+    return [line.encode(x=x, y=y), label.encode(x=x, y=y)]
 
 
 def _slot_ranges(rows: Iterable[dict[str, Any]]) -> list[tuple[float, float, str | None]]:
@@ -449,7 +456,7 @@ def _log_panel(store: Store, log: dict[str, Any]) -> tuple[Any, str]:
         .encode(
             x=alt.X("x:Q", title="seconds since the first request", axis=alt.Axis(grid=False, tickCount=8), scale=alt.Scale(nice=False)),
             x2="x2:Q",
-            y=alt.Y("slot:O", title="slot", axis=alt.Axis(titleAngle=0, ticks=False)),
+            y=alt.Y("slot:O", title=None, axis=alt.Axis(ticks=False, labelExpr="'slot ' + datum.label")),
             color=colour,
         )
         .properties(width=WIDTH, height=max(40, 22 * log["slots"]), title=f"{said}, {log['slots']} slots used")
@@ -579,16 +586,16 @@ def _draw_ceiling(found: Sequence[dict[str, Any]]) -> Drawing:
 
     rows = list({r["name"]: r for r in found}.values())[:16]
     top = max(1.0, *(float(end) for r in rows for end in (r["low"], r["high"]) if end is not None))
-    bars = [{"name": r["name"], "low": r["low"] or 0, "high": top if r["high"] is None else r["high"], "label": _share_text(r)} for r in rows]
+    bars = [{"name": r["name"], "low": r["low"] or 0, "high": top if r["high"] is None else r["high"], "label": f"{r['name']}: {_share_text(r)}"} for r in rows]
     lines = [{"name": r["name"], "line": line} for r in rows for line in r["lines"]]
     x = alt.X("low:Q", title="share of the ceiling", scale=alt.Scale(domain=[0, top], nice=False), axis=alt.Axis(format="%", tickCount=6))
-    y = alt.Y("name:N", title=None, sort=[r["name"] for r in rows], axis=alt.Axis(labelLimit=220, ticks=False, domain=False))
+    y = alt.Y("name:N", sort=[r["name"] for r in rows], axis=None)
     base = alt.Chart(alt.Data(values=bars)).encode(x=x, y=y)
     spans = base.mark_bar(height=12, minBandSize=2, fill=SERIES[0], opacity=0.85).encode(x2="high:Q")
     ends = base.mark_tick(thickness=2, height=16, color=SERIES[0])
-    text = base.mark_text(align="left", dx=6, dy=-14, fontSize=11, color=LIGHT["fg"]).encode(text="label:N")
-    rules = alt.Chart(alt.Data(values=lines)).mark_tick(thickness=2, height=26, color=LIGHT["accent"]).encode(x=alt.X("line:Q"), y=y)
-    chart = alt.layer(spans, ends, rules, text).properties(width=WIDTH - 110, height=alt.Step(40))
+    text = base.mark_text(align="left", dy=-15, fontSize=12, color=LIGHT["fg"]).encode(text="label:N", x=alt.value(0))
+    rules = alt.Chart(alt.Data(values=lines)).mark_tick(thickness=2, height=22, color=LIGHT["accent"]).encode(x=alt.X("line:Q"), y=y)
+    chart = alt.layer(spans, ends, rules, text).properties(width=WIDTH, height=alt.Step(44))
     said = "; ".join(f"{r['name']}: {_share_text(r)}" + (f", line at {' and '.join(f'{100 * v:g} %' for v in r['lines'])}" if r["lines"] else "") for r in rows)
     return Drawing(chart, f"{said}." + _shown(len(found), len(rows), "shares"))
 

@@ -64,7 +64,8 @@ FORMS = [
     ("$ date -r resp_1.json -Ins\n2026-09-10T00:00:05,250000000+00:00", EPOCH + 0.25, "utc", 1e-6),
     ("$ date -Ins -r resp_1.json\n2026-09-10T02:00:05,250000000+02:00", EPOCH + 0.25, "utc", 1e-6),
     ('  File: "resp_1.json"\nModify: Thu Sep 10 00:00:05 2026', EPOCH, LOCAL, 1.0),
-    ('23 28 -rwxr--r-- 1 u w 0 3 "Sep  1 00:00:00 2026" "Sep 10 00:00:05 2026" "Sep 11 00:00:00 2026" "Sep  1 00:00:00 2026" 16 7 0 /V/resp_1.json',
+    ('23 28 -rwxr--r-- 1 u w 0 3 "Sep  1 00:00:00 2026" "Sep 10 00:00:05 2026" "Sep 11 00:00:00 2026" "Sep  1 '
+     '00:00:00 2026" 16 7 0 /V/resp_1.json',
      EPOCH, LOCAL, 1.0),
     ("-a----        13/09/2026     00:00           4875 resp_1.json", EPOCH - 5 + 3 * 86400, LOCAL, 60.0),
     ("-a---           9/13/2026 12:00 AM           4875 resp_1.json", EPOCH - 5 + 3 * 86400, LOCAL, 60.0),

@@ -1,0 +1,489 @@
+"""Hand-made sweeps: shapes people paste, traps of number style and meaning, and what must stay unknown."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from gpuverdict.engine.columns import decimal_sign, meaning, scope_by_shape, to_number, token
+from gpuverdict.engine.parser import Claim, Counts, Parser, Refusal
+from gpuverdict.engine.source import Source
+from gpuverdict.engine.testing import check_samples, rows_of
+from gpuverdict.parsers.sweep_table import PARSER
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+Rows = list[dict[str, Any]]
+
+
+def steps(text: str) -> Rows:
+    return rows_of(PARSER, text)[0].get("bench_steps", [])
+
+
+def column(text: str, name: str) -> list[Any]:
+    return [row.get(name) for row in steps(text)]
+
+
+def counts_of(text: str) -> Counts:
+    return rows_of(PARSER, text)[1]
+
+
+def claim(text: str) -> Claim | Refusal | None:
+    return PARSER.claims(Source.from_text(text).head())
+
+
+THREE = """# Sweep
+
+| streams | per-stream tok/s | aggregate tok/s | wall s |
+|---|---|---|---|
+| 1 | 25.35 | 22.93 | 8.4 |
+| 2 | 20.76 | 37.48 | 10.2 |
+| 4 | 13.37 | 49.14 | 15.6 |
+| 8 | 13.16 | 49.00 | 31.3 |
+"""
+
+
+def test_samples_and_contract() -> None:
+    assert isinstance(PARSER, Parser)
+    check_samples(PARSER)
+    for sample in PARSER.samples:
+        assert isinstance(claim(sample.text), Claim)
+
+
+def test_import_is_cheap() -> None:
+    code = "import sys, gpuverdict.parsers.sweep_table; assert 'polars' not in sys.modules and 'duckdb' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_plain_markdown_sweep() -> None:
+    rows = steps(THREE)
+    assert [r["concurrency"] for r in rows] == [1, 2, 4, 8]
+    assert [r["per_stream_tok_s"] for r in rows] == [25.35, 20.76, 13.37, 13.16]
+    assert [r["aggregate_tok_s"] for r in rows] == [22.93, 37.48, 49.14, 49.0]
+    assert [r["wall_s"] for r in rows] == [8.4, 10.2, 15.6, 31.3]
+    assert [r["line"] for r in rows] == [5, 6, 7, 8]
+    assert {r["per_stream_counts"] for r in rows} == {None}, "nothing says that per-stream is a decode rate"
+    assert {r["aggregate_counts"] for r in rows} == {None}
+    assert {r["series"] for r in rows} == {None}
+    assert claim(THREE) == Claim(60, "a concurrency sweep: 4 steps in 1 table", shares=True)
+
+
+@pytest.mark.parametrize(
+    "dress",
+    [
+        lambda t: t.replace("\n", "\r\n"),
+        lambda t: "".join("> " + line + "\n" for line in t.splitlines()),
+        lambda t: "```\n" + t + "```\n",
+        lambda t: "".join("    " + line + "\n" for line in t.splitlines()),
+        lambda t: re.sub(r"(?m)^\| | \|$", "", t),
+        lambda t: t.replace("|---|---|---|---|", "|:-:|:--|--:|-|"),
+        lambda t: t.replace("| 4 |", "| **4** |").replace("49.14", "~49.14 ⭐").replace("13.37", "`13.37`[^1]"),
+        lambda t: t.replace("15.6", "15.6 s").replace("49.14", "49.14 ± 0.3").replace("13.16", "13.16 tok/s"),
+        lambda t: t.replace("| 2 |", "INFO: 200 OK\n| 2 |", 1),
+        lambda t: t.replace("| 4 |", "| streams | per-stream tok/s | aggregate tok/s | wall s |\n|---|---|---|---|\n| 4 |"),
+        lambda t: t.replace("|", "│").replace("│---│---│---│---│", "├───┼───┼───┼───┤"),
+        lambda t: t.encode("utf-16"),
+    ],
+)
+def test_dress_changes_nothing(dress: Any) -> None:
+    rows = rows_of(PARSER, dress(THREE))[0]["bench_steps"]
+    assert [(r["concurrency"], r["per_stream_tok_s"], r["aggregate_tok_s"], r["wall_s"]) for r in rows] == [
+        (1, 25.35, 22.93, 8.4),
+        (2, 20.76, 37.48, 10.2),
+        (4, 13.37, 49.14, 15.6),
+        (8, 13.16, 49.0, 31.3),
+    ]
+
+
+def test_aligned_text_box_and_psql() -> None:
+    text = (
+        "bench\n conc   agg tok/s   per-stream   Elapsed\n ----   ---------   ----------   -------\n"
+        "    1       22.93        25.35     8.4 s\n    4       49.14        13.37     1m22s\ndone\n"
+    )
+    assert column(text, "wall_s") == [8.4, 82.0]
+    assert column(text, "aggregate_tok_s") == [22.93, 49.14]
+    psql = " c | agg_tok_s | wall_s \n---+-----------+--------\n 1 |      22.9 |    8.4\n 4 |      49.1 |   15.6\n(2 rows)\n"
+    assert column(psql, "wall_s") == [8.4, 15.6]
+    box = "+----+---------+\n| n  | tok/s   |\n+====+=========+\n| 1  | 22.9    |\n+----+---------+\n| 4  | 49.1    |\n+----+---------+\n"
+    assert column(box, "aggregate_tok_s") == [22.9, 49.1]
+    assert column("c agg per wall\n1 22.93 22.93 8.4\n2 37.48 18.74 10.2\n4 49.14 12.29 15.6\n", "per_stream_counts") == ["derived"] * 3
+
+
+def test_spreadsheets() -> None:
+    french = 'Utilisateurs simultanés;Débit (tokens/s);Latence moyenne (ms)\n1;"22,9";"8 400,5"\n8;"1 049,3";"31 300,0"\n'
+    assert [(r["concurrency"], r["aggregate_tok_s"], r["e2e_mean_ms"]) for r in steps(french)] == [(1, 22.9, 8400.5), (8, 1049.3, 31300.0)]
+    excel = "\ufeffsep=;\r\nBenutzer;Tokens/s gesamt;Tokens/s pro Benutzer;TTFT (ms)\r\n1;25;25;1.024\r\n8;1.049,5;131,2;2.048\r\n"
+    assert [(r["aggregate_tok_s"], r["per_stream_tok_s"], r["ttft_mean_ms"]) for r in steps(excel)] == [
+        (25, 25, 1024),
+        (1049.5, 131.2, 2048),
+    ]
+    tabs = "Users\tThroughput (tok/s)\tAvg latency (s)\n1\t22.9\t8.4\n8\t49.0\t31.3\n"
+    assert column(tabs, "e2e_mean_ms") == [8400.0, 31300.0]
+
+
+def test_ambiguous_separator_is_unknown_and_said() -> None:
+    text = 'concurrency;tok/s total\n1;"1,234"\n2;"2,345"\n'
+    assert steps(text) == []
+    refused = claim(text)
+    assert isinstance(refused, Refusal) and "thousands or decimals" in refused.missing
+    assert counts_of(text).near_miss == 1
+    beside = "| c | total tok/s | wall s |\n|---|---|---|\n| 1 | 1,234 | 8.5 |\n| 2 | 2,345 | 9.5 |\n"
+    assert column(beside, "aggregate_tok_s") == [1234.0, 2345.0]
+
+
+@pytest.mark.parametrize(
+    ("digits", "table", "sign"),
+    [
+        (["16,372", "9.5"], [], "."),
+        (["16.372", "9,5"], [], ","),
+        (["1.234,5"], [], ","),
+        (["689", "1,950", "2,800"], [], "."),
+        (["16,372"], [], None),
+        (["16,372"], ["1.5"], "."),
+        (["16.372"], ["1,5"], ","),
+        (["16.372", "500"], [], None),
+        (["0.507", "0.061"], [], "."),
+        (["1.5", "2,5"], [], None),
+        (["1,234,567"], [], "."),
+    ],
+)
+def test_decimal_sign(digits: list[str], table: list[str], sign: str | None) -> None:
+    assert decimal_sign(digits, table) == sign
+
+
+def test_numbers_need_proper_groups() -> None:
+    assert to_number("1,234.5", ".") == (1234.5, pytest.approx(0.05))
+    assert to_number("12,34", ".") is None
+    assert to_number("1.2.3", ".") is None
+
+
+@pytest.mark.parametrize(
+    ("cell", "digits", "why"),
+    [
+        ("**48**", "48", ""),
+        ("104** ⭐", "104", ""),
+        ("≈ 54 ⚠", "54", ""),
+        ("1_000", "1000", ""),
+        ("16 372", "16372", ""),
+        ("49.14¹", "49.14", ""),
+        ("1.00×", "1.00", "ratio"),
+        ("3.7%", "3.7", "percent"),
+        ("10-12", "", "range"),
+        ("10 – 12", "", "range"),
+        ("<1", "", "bound"),
+        ("8/8", "8/8", "fraction"),
+        ("—", "", "missing"),
+        ("n/a", "", "missing"),
+        ("OOM (24 GB)", "", "missing"),
+        ("failed", "", "missing"),
+        ("49 GB/s", "", "unreadable"),
+        ("1:22", "", "unreadable"),
+        ("-5", "", "unreadable"),
+        ("4x9", "", "unreadable"),
+    ],
+)
+def test_cells(cell: str, digits: str, why: str) -> None:
+    assert (token(cell).digits, token(cell).why) == (digits, why)
+
+
+@pytest.mark.parametrize(
+    ("header", "role"),
+    [
+        ("c", "concurrency"),
+        ("Max concurrency", "concurrency"),
+        ("n_parallel", "concurrency"),
+        ("Gleichzeitige Nutzer", "concurrency"),
+        ("VUs", "concurrency"),
+        ("N Req", "requests"),
+        ("Num Prompts", "requests"),
+        ("max-running-requests", ""),
+        ("tok/s/user", "per_stream"),
+        ("Tput User (TPS)", "per_stream"),
+        ("per slot", "per_stream"),
+        ("ctx per slot", ""),
+        ("tok/s/GPU", ""),
+        ("tokens per request", ""),
+        ("Speedup", ""),
+        ("Tput Prefill (TPS)", "prefill"),
+        ("prompt tok/s", "prefill"),
+        ("TPS", "aggregate"),
+        ("Output token throughput (tok/s)", "aggregate"),
+        ("throughput (img/s)", ""),
+        ("tok/s", "tok"),
+        ("Req Tput (RPS)", "req_s"),
+        ("queue time", ""),
+        ("Median E2E Latency", "e2e"),
+        ("ms/tok", "tpot"),
+        ("Time (s)", "time"),
+        ("success rate", ""),
+    ],
+)
+def test_headers(header: str, role: str) -> None:
+    assert meaning(header).role == role
+
+
+def test_percentiles_without_a_column_are_left_out() -> None:
+    text = "| users | tok/s total | P95 TTFT (ms) | P99 TTFT (ms) | p50 latency (s) | max latency (s) |\n|-|-|-|-|-|-|"
+        "\n| 2 | 40 | 5 | 6 | 7 | 8 |\n"
+    assert {k for k, v in steps(text)[0].items() if v is not None} == {"line", "step", "concurrency", "aggregate_tok_s", "ttft_p99_ms"}
+
+
+def test_total_beside_per_stream_is_not_prompt_plus_output() -> None:
+    head = "| Streams | Total TPS | Per-stream mean | Speedup |\n|---|---|---|---|\n"
+    rows = steps(head + "| 1 | 74.03 | 73.99 | 1.00× |\n| 2 | 128.74 | 65.57 | 1.74× |\n| 3 | 126.52 | 55.41 | 1.71× |\n")
+    assert [(r["aggregate_counts"], r["per_stream_counts"]) for r in rows] == [(None, None)] * 3
+    both = "| concurrent requests | output tok/s | total tok/s |\n|---|---|---|\n| 64 | 225 | 516 |\n"
+    assert [(r["aggregate_tok_s"], r["aggregate_counts"]) for r in steps(both)] == [(225.0, "output")]
+    assert column("| concurrency | total tok/s |\n|---|---|\n| 64 | 516 |\n", "aggregate_counts") == ["total"]
+
+
+def test_what_per_stream_counts() -> None:
+    head = "| c | agg tok/s | {} |\n|---|---|---|\n"
+    loose = "| 1 | 30 | 31 |\n| 4 | 100 | 27 |\n| 8 | 160 | 24 |\n"
+    exact = "| 1 | 30 | 30 |\n| 4 | 100 | 25.0 |\n| 8 | 161 | 20.1 |\n"
+    once = "| 1 | 30 | 30 |\n| 4 | 100 | 25.0 |\n"
+    assert column(head.format("decode t/s per seq") + loose, "per_stream_counts") == ["decode"] * 3
+    assert column(head.format("tok/s per user") + loose, "per_stream_counts") == [None] * 3
+    assert column(head.format("tok/s per user") + exact, "per_stream_counts") == ["derived"] * 3
+    assert column(head.format("decode t/s per seq") + exact, "per_stream_counts") == ["derived"] * 3
+    assert column(head.format("tok/s per user") + once, "per_stream_counts") == [None] * 2
+    latency = "| users | tok/s per user | OSL | latency (s) |\n|---|---|---|---|\n| 1 | 20.0 | 100 | 5.0 |\n| 4 | 12.5 | 100 | 8.0 |\n"
+    assert column(latency, "per_stream_counts") == ["latency"] * 2
+
+
+def test_bare_rates_by_shape_or_not_at_all() -> None:
+    head = "| Concurrency | tok/s |\n|---|---|\n"
+    rising = head + "| 1 | 30 |\n| 4 | 100 |\n"
+    rows, _ = rows_of(PARSER, rising)
+    assert [r["aggregate_tok_s"] for r in rows["bench_steps"]] == [30.0, 100.0]
+    assert [q["kind"] for q in rows["quality"]] == ["scope-by-shape"]
+    assert column(head + "| 1 | 60 |\n| 2 | 40 |\n| 4 | 24.5 |\n| 8 | 13 |\n", "per_stream_tok_s") == [60.0, 40.0, 24.5, 13.0]
+    for undecided in ("| 1 | 60 |\n", "| 1 | 60 |\n| 2 | 59 |\n", "| 1 | 60 |\n| 2 | 40 |\n", "| 1 | 60 |\n| 2 | 20 |\n| 4 | 5 |\n"):
+        assert steps(head + undecided) == []
+        refused = claim(head + undecided)
+        assert isinstance(refused, Refusal) and "of all streams or of one" in refused.missing
+    assert scope_by_shape([[(1, 60.0), (4, 60.0)]], decode=True) == ""
+
+
+def test_a_falling_throughput_is_not_called_aggregate() -> None:
+    text = "| users | throughput (tok/s) | wall s |\n|---|---|---|\n| 1 | 39 | 5 |\n| 4 | 22 | 20 |\n"
+    assert all("aggregate_tok_s" not in r for r in steps(text)) and column(text, "wall_s") == [5.0, 20.0]
+    assert counts_of(text).near_miss == 1
+
+
+def test_units_of_latencies() -> None:
+    bare = "| c | agg tok/s | TTFT | TPOT | wall |\n|---|---|---|---|---|\n| 1 | 20 | 65 | 18.5 | 400 |\n| 4 | 60 | 73 | 24 | 900 |\n"
+    assert {k for r in steps(bare) for k, v in r.items() if v is not None} == {"line", "step", "concurrency", "aggregate_tok_s"}
+    assert any("no unit" in why for _, why in counts_of(bare).rejects)
+    mixed = "| c | agg tok/s | P99 TTFT | wall time |\n|---|---|---|---|\n| 1 | 20 | 120 ms | 90 s |\n| 4 | 60 | 1.2 s | 2 min |\n"
+    assert [(r["ttft_p99_ms"], r["wall_s"]) for r in steps(mixed)] == [(120.0, 90.0), (1200.0, 120.0)]
+    row = "| c | agg | per stream | wall | TTFT |\n|---|---|---|---|---|\n|   | tok/s | tok/s | s | ms |\n| 1 | 22.9 | 25 | 8.4 | 200 |\n"
+    assert [(r["wall_s"], r["ttft_mean_ms"]) for r in steps(row)] == [(8.4, 200.0)]
+    tpot = "| c | tok/s per user | TPOT |\n|---|---|---|\n| 1 | 50 | 20 |\n| 4 | 25 | 40 |\n"
+    assert column(tpot, "tpot_mean_ms") == [20.0, 40.0]
+
+
+def test_two_systems_in_a_row() -> None:
+    text = (
+        "| N | 27B (MTP n=3) per-stream | ×N decode-agg | 35B (MTP off) per-stream | ×N decode-agg |\n|--:|--:|--:|--:|--:|\n"
+        "| 1 | 87.5 | 87 | — | — |\n| 2 | 51.5 | **103** ⭐ | 133.0 | 266 |\n| 4 | 22.0 | 88 | 68.0 | 272 ⚠ |\n"
+    )
+    assert [(r["series"], r["concurrency"], r["per_stream_tok_s"], r["aggregate_tok_s"]) for r in steps(text)] == [
+        ("27B (MTP n=3)", 1, 87.5, 87),
+        ("27B (MTP n=3)", 2, 51.5, 103),
+        ("27B (MTP n=3)", 4, 22, 88),
+        ("35B (MTP off)", 2, 133, 266),
+        ("35B (MTP off)", 4, 68, 272),
+    ]
+    assert counts_of(text).near_miss == 0
+    three = "| concurrency | vLLM tok/s | SGLang tok/s |\n|---|---|---|\n| 1 | 80 | 82 |\n| 8 | 500 | OOM |\n| 16 | 700 | 900 |\n"
+    assert [(r["series"], r["aggregate_tok_s"]) for r in steps(three)] == [
+        ("vLLM", 80), ("vLLM", 500), ("vLLM", 700), ("SGLang", 82), ("SGLang", 900)]  # fmt: skip
+    same = "| concurrency | agg tok/s | agg tok/s | wall s |\n|---|---|---|---|\n| 1 | 80 | 82 | 3 |\n"
+    assert [k for k in steps(same)[0] if k.endswith("tok_s")] == [] and counts_of(same).near_miss == 1
+
+
+def test_series_come_from_keys_headings_and_settings() -> None:
+    keyed = "| config | c | output tok/s |\n|---|---|---|\n| AR | 1 | 132.5 |\n| AR | 64 | 3870 |\n| DD | 1 | 285 |\n| DD | 64 | 3795 |\n"
+    assert [(r["series"], r["step"], r["aggregate_tok_s"]) for r in steps(keyed)] == [
+        ("AR", 1, 132.5), ("AR", 2, 3870), ("DD", 1, 285), ("DD", 2, 3795)]  # fmt: skip
+    table = "| N | agg t/s | wall s |\n|---|---|---|\n| 1 | 30 | 4 |\n"
+    assert column(f"## A\n{table}\n## B\n{table}", "series") == ["A", "B"]
+    limits = "| max-running-requests | c | total tok/s |\n|---|---|---|\n| 64 | 64 | 516 |\n| 1024 | 64 | 689 |\n| 1024 | 256 | 1,950 |\n"
+    assert column(limits, "series") == ["max-running-requests=64", "max-running-requests=1024", "max-running-requests=1024"]
+    notes = "| users | tok/s total | notes |\n|---|---|---|\n| 1 | 20 | base |\n| 8 | 120 | knee |\n"
+    assert column(notes, "series") == [None, None]
+
+
+def test_tables_on_their_side() -> None:
+    text = "| metric | c=1 | c=4 | c=8 |\n|---|---|---|---|\n| aggregate tok/s | 22.9 | **49.1** | 49.0 |\n|"
+        " TTFT p50 (ms) | 220 | 400 | 15,000 |\n"
+    assert [(r["concurrency"], r["aggregate_tok_s"], r["ttft_p50_ms"]) for r in steps(text)] == [
+        (1, 22.9, 220),
+        (4, 49.1, 400),
+        (8, 49.0, 15000),
+    ]
+    first = "| Concurrency | 1 | 2 | 4 |\n|---|---|---|---|\n| tok/s | 20 | 38 | 70 |\n| Latency (s) | 5 | 6 | 7.5 |\n"
+    assert [(r["concurrency"], r["aggregate_tok_s"], r["e2e_mean_ms"]) for r in steps(first)] == [
+        (1, 20, 5000),
+        (2, 38, 6000),
+        (4, 70, 7500),
+    ]
+
+
+def test_rate_sweeps() -> None:
+    text = "| Request rate (req/s) | Completed | Output tok/s |\n|---|---|---|\n| 1 | 100/100 | 250.5 |\n| inf | 98/100 | 2,250.5 |\n"
+    assert [(r["rate_rps"], r["concurrency"], r["completed"], r["requests"], r["aggregate_tok_s"]) for r in steps(text)] == [
+        (1.0, None, 100.0, 100.0, 250.5),
+        (None, None, 98.0, 100.0, 2250.5),
+    ]
+    both = "| users | RPS | tok/s total |\n|---|---|---|\n| 4 | 1.5 | 100 |\n"
+    assert [(r["rate_rps"], r["req_s"]) for r in steps(both)] == [(None, 1.5)]
+
+
+def test_keys_and_values() -> None:
+    inline = "[run] c=1 agg=22.9 tok/s wall=8.4s ttft_p50=210ms\n[run] c=4 agg=49.1 tok/s wall=15.6s ttft_p50=390ms\n"
+    assert [(r["line"], r["concurrency"], r["aggregate_tok_s"], r["wall_s"], r["ttft_p50_ms"]) for r in steps(inline)] == [
+        (1, 1, 22.9, 8.4, 210.0),
+        (2, 4, 49.1, 15.6, 390.0),
+    ]
+    suffixed = "aggregate_tps_n1: 74.0\naggregate_tps_n4: 269.5\nper_stream_tps_n4: 74.05\nn4_speedup: 3.63x\n"
+    assert [(r["concurrency"], r["aggregate_tok_s"], r["per_stream_tok_s"]) for r in steps(suffixed)] == [
+        (1, 74.0, None),
+        (4, 269.5, 74.05),
+    ]
+    sent = "==> Sending 2 parallel requests to http://host/v1\n\n--- Results (2 ok, 0 failed, wall-clock 64.0s) ---\n  [0] 200  63.0s\n"
+    assert [(r["concurrency"], r["completed"], r["failed"], r["wall_s"]) for r in steps(sent)] == [(2, 2, 0, 64.0)]
+    assert "host" not in repr(steps(sent))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "| Users | Plan | Price |\n|---|---|---|\n| 5 | Free | 0 |\n",
+        "| batch | epoch | loss | time (s) |\n|---|---|---|---|\n| 1 | 1 | 0.3 | 12.1 |\n",
+        "| n | time (ms) |\n|---|---|\n| 10 | 1.2 |\n| 100 | 12.0 |\n",
+        "| requests | tok/s |\n|---|---|\n| 10 | 44 |\n",
+        "| PP | TG | B | N_KV | T_PP s | S_PP t/s | T_TG s | S_TG t/s | T s | S t/s |\n|--|--|--|--|--|--|--|--|--|--|\n"
+        "| 128 | 128 | 8 | 2048 | 0.75 | 1363.27 | 7.34 | 139.43 | 8.09 | 252.99 |\n",
+        "| model | size | params | backend | threads | test | t/s |\n|--|--|--|--|--|--|--|\n| x | 4 GiB | 7 B |"
+            " CUDA | 8 | tg128 | 40.06 ± 0.10 |\n",
+        "Request ID  |  TTFT (s)  |  Total latency (s)  |  Status\n---\n\n- req_1     4.0     6.5    success\n",
+        "request_id,concurrency,ttft_s,latency_s\n1,8,0.4,12.0\n2,8,0.4,12.1\n",
+        "Maximum request concurrency:             4\nBenchmark duration (s):                  506.31\n"
+            "Output token throughput (tok/s):         188.20\n",
+        "index, utilization.gpu [%], power.draw [W]\n0, 100 %, 328.76 W\n",
+        "".join(f"step {n} batch=8 tok/s: 12{n:02} loss=2.1\n" for n in range(30)),
+        "users,plan\n4 users asked, 5 got it\n",
+        '{"concurrency": 4, "throughput": 33.0}\n',
+        "| concurrency | throughput (img/s) |\n|---|---|\n| 4 | 100 |\n",
+    ],
+)
+def test_left_alone(text: str) -> None:
+    assert not isinstance(claim(text), Claim)
+    assert rows_of(PARSER, text)[0] == {}
+
+
+def test_rows_that_do_not_fit_are_near_misses_not_shifted_values() -> None:
+    text = THREE.replace("| 2 | 20.76 | 37.48 | 10.2 |", "| 2 | 37.48 | 10.2 |").replace("| 4 |", "| four |").replace("49.00", "4x9.0")
+    rows, counts = rows_of(PARSER, text)
+    assert [r["concurrency"] for r in rows["bench_steps"]] == [1, 8]
+    assert rows["bench_steps"][1].get("aggregate_tok_s") is None and rows["bench_steps"][1]["wall_s"] == 31.3
+    assert [line for line, _ in counts.rejects] == [6, 7, 8]
+    assert counts.lines == 8
+
+
+def test_a_cut_last_cell_is_unknown() -> None:
+    cut = "users,throughput (tok/s),Latency (s)\n1,22.9,8.4\n10,140.2,13"
+    assert column(cut, "e2e_mean_ms") == [8400.0, None]
+    assert column(THREE[: THREE.index("49.00") + 2], "aggregate_tok_s") == [22.93, 37.48, 49.14]
+    assert column(THREE[:-1], "wall_s") == [8.4, 10.2, 15.6, 31.3], "a closing pipe shows that the cell is whole"
+    block = "=== 4 concurrent streams ===\n aggregate_TPS=77.5  total_wall=20"
+    assert [(r["aggregate_tok_s"], r.get("wall_s")) for r in steps(block)] == [(77.5, None)]
+
+
+def test_tables_across_blocks_and_inside_a_long_log() -> None:
+    log = "".join(f"INFO 01-01 10:00:{n % 60:02} request {n} took 12.5 ms for 4 users\n" for n in range(3000))
+    text = log + THREE + log
+    for size in (1000, 4096, 1 << 20):
+        source = Source.from_text(text)
+        blocks = source.blocks
+        source.blocks = lambda _=0, b=blocks, s=size: b(s)  # type: ignore[method-assign, misc]
+        got: Rows = []
+        counts = PARSER.parse(source, lambda t, f, got=got: got.extend(f.to_dicts()) if t == "bench_steps" else None)
+        assert [(r["line"], r["wall_s"]) for r in got] == [(3005, 8.4), (3006, 10.2), (3007, 15.6), (3008, 31.3)]
+        assert counts.lines == 6008 and counts.matched == 5
+
+
+# --- properties --------------------------------------------------------------------------------------------------------------------
+
+CORPUS = [
+    THREE,
+    *(s.text for s in PARSER.samples),
+    "c=1 agg=22.9 tok/s wall=8.4s\nc=4 agg=49.1 tok/s wall=15.6s\n",
+    "conc,ttft_ms_p50,tpot_ms,tput_tok_s,num_requests\n1,41.5,15.2,65.8,8\n8,81.5,25.2,317,64\n",
+    " conc   agg tok/s   per-stream   wall\n    1       22.93        25.35    8.4\n    4       49.14        13.37   15.6\n",
+]
+MEASURES = re.compile(r"_tok_s$|_ms$|^wall_s$|^req_s$|^concurrency$|^requests$|^failed$")
+
+
+def _digits(value: float) -> str:
+    return re.sub(r"\D", "", f"{value:.12g}").strip("0")
+
+
+def _lines_of(text: str, row: dict[str, Any]) -> str:
+    """The digits of the lines a row may come from: its own and, for blocks and tables on their side, those below it."""
+    lines = text.split("\n")
+    return re.sub(r"[^\d\n]", "", "\n".join(lines[row["line"] - 1 : row["line"] + 3])) + re.sub(r"\D", "", lines[0])
+
+
+def _sound(text: str) -> None:
+    rows, counts = rows_of(PARSER, text)
+    claim(text)
+    assert counts.lines == text.count("\n") + (not text.endswith("\n") and text != "")
+    for row in rows.get("bench_steps", []):
+        held = _lines_of(text, row)
+        for name, value in row.items():
+            if value is not None and MEASURES.search(name) and value not in (1, 82):  # "single" is one stream, 1m22s is 82 s
+                assert _digits(value) in held, (name, value)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(CORPUS), st.data())
+def test_any_cut_is_sound(text: str, data: st.DataObject) -> None:
+    _sound(text[: data.draw(st.integers(0, len(text)))])
+    _sound(text[data.draw(st.integers(0, len(text))) :])
+
+
+@settings(max_examples=250, deadline=None)
+@given(st.sampled_from(CORPUS), st.lists(st.tuples(st.floats(0, 1), st.sampled_from("|,;. \t\n0a-*=:%/×\"'…é\r")), min_size=1, max_size=6))
+def test_any_garbled_character_is_sound(text: str, hits: list[tuple[float, str]]) -> None:
+    out = list(text)
+    for place, mark in hits:
+        out[int(place * (len(out) - 1))] = mark
+    joined = "".join(out)
+    if "\r" in joined:
+        rows_of(PARSER, joined)
+    else:
+        _sound(joined)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 3), st.integers(4, 7))
+def test_dropped_cells_never_shift(at: int, line: int) -> None:
+    lines = THREE.split("\n")
+    cells = lines[line].split("|")
+    del cells[at]
+    lines[line] = "|".join(cells)
+    whole = {r["line"]: r for r in steps(THREE)}
+    for row in steps("\n".join(lines)):
+        assert row == {**whole[row["line"]], "step": row["step"]}
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.text(max_size=300))
+def test_any_text(text: str) -> None:
+    rows_of(PARSER, text)
