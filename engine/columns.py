@@ -222,7 +222,8 @@ def meaning(header: str) -> Meaning:
     rank = load_rank(counted)
     if rank:
         return Meaning("concurrency", rank=rank)
-    stat = _first(STATS, text)
+    stats = [name for name, rx in STATS if rx.search(text)]
+    stat = stats[0] if len(stats) == 1 else "other" if stats else ""
     if not stat and re.search(r"\bmin(?:imum)?\b", text) and "min)" not in text:
         stat = "other"
     bare = re.sub(r"\s*[(\[][^)\]]*[)\]]", "", counted).strip(" :.?")
@@ -575,8 +576,11 @@ class System:
     def _tokens_or_not(self) -> None:
         """A rate without a unit is one of tokens where the table speaks of tokens, or has both a rate of all streams and one of each."""
         both = all(any(c.means.role == r and not c.means.weak for c in self.members) for r in ("aggregate", "per_stream"))
+        lengths = any(plain(c.text).lower() == "pp" for c in self.columns)
         for c in list(self.members):
-            if any(t.unit in ("s", "ms", "us", "min", "req/s") for t in c.tokens) and c.means.role in (*TOKEN_RATES, "throughput"):
+            if lengths and plain(c.text).lower() == "tg":
+                self.members.remove(c)  # PP and TG are numbers of tokens
+            elif any(t.unit in ("s", "ms", "us", "min", "req/s") for t in c.tokens) and c.means.role in (*TOKEN_RATES, "throughput"):
                 self._drop(c, f"column {label(c)}: the cells have another unit")
             elif c.means.role == "time":
                 self._drop(c, "column time: of a request or of the whole step?")

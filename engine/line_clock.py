@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 WALL = ("utc", "local-no-zone", "no-year")
 QUARTER = 900.0  # zones differ by whole quarters of an hour
+LATENCY_S = 0.01  # a container or journal stamps a line when it reads it, which is not when it was printed
 SPREAD_MAX_S = 60.0  # an outer time that wanders further than this beside a clock is no tie
 
 
@@ -101,7 +102,7 @@ def _kinds(con: duckdb.DuckDBPyConnection, tasks: Sequence[Task]) -> list[dict[s
 def _ties(con: duckdb.DuckDBPyConnection, tasks: Sequence[Task]) -> dict[tuple[int, int], dict[str, Any]]:
     """Per since-start zero: the offset to the outer clock of the same lines, and its half-width."""
     every = _every(tasks, "run, outer_kind, outer_res, outer_t - t AS d", "stamped AND clk = 'since-start' AND outer_t IS NOT NULL")
-    sql = f"""SELECT task, run, outer_kind AS kind, median(d) AS "offset", greatest((max(d) - min(d)) / 2, max(outer_res)) AS uncertainty
+    sql = f"""SELECT task, run, outer_kind AS kind, median(d) AS "offset", greatest((max(d) - min(d)) / 2, max(outer_res), {LATENCY_S}) AS uncertainty
               FROM ({every}) GROUP BY task, run, outer_kind HAVING (max(d) - min(d)) / 2 < {SPREAD_MAX_S} ORDER BY count(*)"""
     return {(r["task"], r["run"]): r for r in _rows(con, sql)}
 

@@ -206,7 +206,8 @@ class Task:
             line = self.form.lines[int(str(k))]
             values = part.join(block.fields[int(str(k))], on="rec", how="left", suffix=":own", maintain_order="left")
             merged = [pl.coalesce(f"{c}:own", c).alias(c) for c in line.fields if f"{c}:own" in values.columns]
-            values = values.with_columns(*merged, kind=pl.lit(line.kind))
+            named = [] if "kind" in line.fields else [pl.lit(line.kind).alias("kind")]
+            values = values.with_columns(*merged, *named)
             parts.setdefault(line.into, []).append(values)
         for target, frames in parts.items():
             self._insert(target, pl.concat([_shape(f, self.columns[target]) for f in frames]))

@@ -183,3 +183,19 @@ def check_conformance(form: LineFormat, derived: Iterable[str] = ()) -> None:
             check_cut(form, sample.text, at, derived)
         for at in range(0, len(sample.text), max(1, len(sample.text) // 10)):
             check_garbled(form, sample.text, at, (at * 7) % 256)
+
+
+def empty_trace() -> Any:
+    """A Store with every table and view and no rows: rules must build on it."""
+    from . import catalog, clock, join, steps
+    from .store import Store
+    from .tables import VIEWS
+
+    store = Store()
+    catalog.load(store.con)
+    store.con.execute("CREATE TABLE main.bindings (source_id INTEGER, label VARCHAR)")
+    clock.align(store, {}, {}, None)
+    join.join(store, ("bench_series",))
+    steps.match_steps(store)
+    join.join(store, tuple(v.name for v in VIEWS if v.name != "bench_series"))
+    return store

@@ -17,7 +17,7 @@ Tables
   where a request was launched and released without timings in a log that prints timings; else unknown (embeddings print none).
 - `server_events`: arrival, defer, loading, loaded, kv-full, purge, re-prefill, fallback, error.
 - `server_config` keys: slots, slots_source (n_slots, auto, command line), slots_seen (highest slot plus one: a lower bound), n_ctx_slot,
-  n_ctx, n_batch, n_ubatch, kv_unified, build, verbosity, layers_offloaded, layers_total, flash_attn, graph_splits, sched_copies,
+  n_ctx, n_batch, n_ubatch, kv_unified, build, verbosity, layers_offloaded, layers_total, flash_attn, graph_splits, graph_splits_decode, sched_copies,
   pipeline_parallel, split, split_devices, device_model_mib (one row per device: value is its name), cpu_model_mib, kv_buffer_mib (one row
   per device).
 - `gpus`: the devices the server names, with the PCI id where it is printed. `models`: one row per loaded weight file.
@@ -292,7 +292,7 @@ _CONFIG_LINES = (
         "command",
         into="server_config*",
         anchor="llama-server ",
-        after=r"^(?:\S+[$#] ?|[$#] )?(?:[A-Z_0-9]+=\S+ )*(?:[\w./~-]*/)?$",
+        after=r"^(?:\(\w+\) )?(?:\S+[$#] ?|[$#] )?(?:[A-Z_0-9]+=\S+ )*(?:[\w./~-]*/)?$",
         fields={"command_n": Int(r" (?:-np|--parallel)[ =](\d+)\b")},
     ),
     Line(
@@ -327,7 +327,7 @@ _CONFIG_LINES = (
         into="server_config*",
         anchor="graph splits = ",
         after=_LIB,
-        fields={"graph_splits": Int(r"graph splits = (\d+)")},
+        fields={"graph_splits": Int(r"graph splits = (\d+)"), "graph_splits_decode": Int(r"(\d+) \(with bs=1\)")},
         need=("graph_splits",),
     ),
     Line(
@@ -351,7 +351,7 @@ _CONFIG_LINES = (
         into="server_config*",
         anchor="KV buffer size =",
         after=r"^llama_kv_cache\w*: +\S+ +$",
-        fields={"kv_device": Text(r"^llama_kv_cache\w*: +([A-Za-z]+\d*)"), "kv_mib": Num(r"KV buffer size = +([\d.]+) MiB")},
+        fields={"kv_device": Text(r"^llama_kv_cache\w*: +(\w+)"), "kv_mib": Num(r"KV buffer size = +([\d.]+) MiB")},
         need=("kv_device", "kv_mib"),
     ),
     Line(
@@ -529,11 +529,13 @@ WITH marked AS (
 ), lives AS (
     SELECT run, slot, task, life, min(line) AS line,
         CAST(run AS VARCHAR) || ':' || CAST(task AS VARCHAR) || CASE WHEN life > 1 THEN '.' || CAST(life AS VARCHAR) ELSE '' END AS request,
-        coalesce(min(t) FILTER (kind = 'launch'), arg_min(t - prefill_s, line) FILTER (kind = 'prefilling')) AS started_at,
+        coalesce(min(t) FILTER (kind = 'launch'), min(t) FILTER (kind = 'whole prompt'),
+            min(t) FILTER (kind = 'cached' AND p0 = 0), arg_min(t - prefill_s, line) FILTER (kind = 'prefilling')) AS started_at,
         min(t) FILTER (kind = 'release') AS released_at,
         min(t) FILTER (kind = 'decode') AS timed_at,
         min(t) FILTER (kind = 'prompt') AS prompt_timed_at,
-        CASE WHEN count(t) FILTER (kind = 'launch') = 0 AND count(prefill_s) > 0 THEN greatest(max(res), 0.01) ELSE max(res) END AS resolution_s,
+        CASE WHEN count(t) FILTER (kind IN ('launch', 'whole prompt')) = 0 AND count(t - prefill_s) > 0 THEN greatest(max(res), 0.01)
+            ELSE max(res) FILTER (t IS NOT NULL) END AS resolution_s,
         arg_min(prompt_n, line) FILTER (kind = 'prompt') AS prompt_n,
         arg_min(prompt_ms, line) FILTER (kind = 'prompt') AS prompt_ms,
         arg_min(output_n, line) FILTER (kind = 'decode') AS output_n,
@@ -550,7 +552,7 @@ WITH marked AS (
     SELECT *, sum(CASE WHEN kind = 'prompt' THEN 1 ELSE 0 END) OVER (PARTITION BY run ORDER BY line) AS life
     FROM staged
     WHERE kind IN ('prompt', 'decode', 'draft') AND task IS NULL AND slot IS NULL
-      AND line < coalesce((SELECT min(line) FROM staged WHERE label = 'slot'), 9223372036854775807)
+      AND line < coalesce((SELECT min(line) FROM staged WHERE task IS NOT NULL), 9223372036854775807)
 ), alone AS (
     SELECT run, min(line) AS line, CAST(run AS VARCHAR) || ':line ' || CAST(min(line) AS VARCHAR) AS request,
         min(t) FILTER (kind = 'decode') AS timed_at, max(res) AS resolution_s,
@@ -601,16 +603,21 @@ WITH {_SECTIONS}, buffers AS (
         regexp_matches(s.buffer, '^(CUDA|ROCm|HIP|Vulkan|SYCL|MUSA|CANN|MTL|Metal|GPUOpenCL|OpenCL|WebGPU)[0-9]*(_Mapped)?$') AS gpu,
         s.buffer LIKE 'RPC%' AS remote
     FROM sectioned s JOIN main_section m ON m.run = s.run AND m.section = s.section WHERE s.kind = 'model buffer'
+), loads AS (
+    SELECT b.run FROM buffers b JOIN staged s ON s.run = b.run
+    WHERE s.kind IN ('context', 'kv buffer', 'kv size', 'kv self size', 'pipeline', 'graph splits', 'copies', 'slots', 'new slot', 'launch', 'release')
+    GROUP BY b.run HAVING max(s.line) > max(b.line)
 ), splits AS (
     SELECT run, min(line) AS line, count(DISTINCT device) FILTER (gpu) AS gpus, count(*) FILTER (gpu OR remote) AS all_devices,
         count(DISTINCT device) FILTER (gpu OR remote) AS places,
         bool_or(buffer LIKE '%\\_Split' ESCAPE '\\') AS split_rows, bool_or(buffer = 'Meta') AS meta
-    FROM buffers GROUP BY run
+    FROM buffers WHERE run IN (FROM loads) GROUP BY run
 ), graph AS (SELECT run, true AS graph_mode FROM staged WHERE kind = 'graph split mode' GROUP BY run
 ), slots AS (
     SELECT run, arg_min(line, line) FILTER (n_slots IS NOT NULL) AS n_line, arg_max(n_slots, line) AS n_slots,
         arg_max(n_parallel, line) AS n_parallel, min(line) FILTER (n_parallel IS NOT NULL) AS auto_line,
-        CASE WHEN min(new_slot) = 0 AND count(DISTINCT new_slot) = max(new_slot) + 1 THEN max(new_slot) + 1 END AS listed,
+        CASE WHEN min(new_slot) = 0 AND count(DISTINCT new_slot) = max(new_slot) + 1
+            AND max(line) > max(line) FILTER (new_slot IS NOT NULL) THEN max(new_slot) + 1 END AS listed,
         min(line) FILTER (new_slot IS NOT NULL) AS listed_line
     FROM staged GROUP BY run
 ), said AS (
@@ -628,22 +635,25 @@ WITH {_SECTIONS}, buffers AS (
 ), asked AS (
     SELECT run, min(line) AS line, min(n) AS slots, 'command line' AS source FROM commands
     WHERE NOT EXISTS (SELECT 1 FROM said) GROUP BY run HAVING count(DISTINCT n) = 1
+), settings AS (
+    SELECT s.* FROM sectioned s LEFT JOIN main_section m ON m.run = s.run
+    WHERE m.section IS NULL OR m.section = s.section OR s.kind NOT IN ('context', 'graph splits', 'copies', 'pipeline', 'no-pipeline', 'flash attention')
+), numbers AS (
+    SELECT run, key, arg_max(num, line) AS num, max(line) AS line FROM (
+        UNPIVOT (SELECT run, line, build, verbosity, slot_ctx, n_ctx_seq, n_ctx, n_batch, n_ubatch, graph_splits, graph_splits_decode,
+            copies AS sched_copies FROM settings)
+        ON build, verbosity, slot_ctx, n_ctx_seq, n_ctx, n_batch, n_ubatch, graph_splits, graph_splits_decode, sched_copies INTO NAME key VALUE num
+    ) GROUP BY run, key
 ), last_values AS (
-    UNPIVOT (
-        SELECT run, max(line) AS line, CAST(arg_max(build, line) AS DOUBLE) AS build, CAST(arg_max(verbosity, line) AS DOUBLE) AS verbosity,
-            CAST(coalesce(arg_max(slot_ctx, line), arg_max(n_ctx_seq, line)) AS DOUBLE) AS n_ctx_slot,
-            CAST(arg_max(n_ctx, line) AS DOUBLE) AS n_ctx, CAST(arg_max(n_batch, line) AS DOUBLE) AS n_batch,
-            CAST(arg_max(n_ubatch, line) AS DOUBLE) AS n_ubatch, CAST(arg_max(graph_splits, line) AS DOUBLE) AS graph_splits,
-            CAST(arg_max(copies, line) AS DOUBLE) AS sched_copies
-        FROM staged GROUP BY run
-    ) ON build, verbosity, n_ctx_slot, n_ctx, n_batch, n_ubatch, graph_splits, sched_copies INTO NAME key VALUE num
+    SELECT run, line, CASE WHEN key IN ('slot_ctx', 'n_ctx_seq') THEN 'n_ctx_slot' ELSE key END AS key, num FROM numbers
+    QUALIFY row_number() OVER (PARTITION BY run, CASE WHEN key IN ('slot_ctx', 'n_ctx_seq') THEN 'n_ctx_slot' ELSE key END ORDER BY key DESC) = 1
 ), words AS (
-    UNPIVOT (
-        SELECT run, arg_max(unified, line) AS kv_unified,
-            CASE arg_max(flash_attn, line) WHEN '1' THEN 'enabled' WHEN '0' THEN 'disabled' ELSE arg_max(flash_attn, line) END AS flash_attn,
-            CASE WHEN bool_or(kind = 'no-pipeline') THEN 'false' WHEN bool_or(kind = 'pipeline') THEN 'true' END AS pipeline_parallel
-        FROM staged GROUP BY run
-    ) ON kv_unified, flash_attn, pipeline_parallel INTO NAME key VALUE word
+    SELECT run, key, arg_max(word, line) AS word, max(line) AS line FROM (
+        UNPIVOT (SELECT run, line, unified AS kv_unified,
+            CASE flash_attn WHEN '1' THEN 'enabled' WHEN '0' THEN 'disabled' ELSE flash_attn END AS flash_attn,
+            CASE kind WHEN 'no-pipeline' THEN 'false' WHEN 'pipeline' THEN 'true' END AS pipeline_parallel FROM settings)
+        ON kv_unified, flash_attn, pipeline_parallel INTO NAME key VALUE word
+    ) GROUP BY run, key
 ), offload AS (
     SELECT s.run, max(s.line) AS line, arg_max(offloaded, s.line) AS offloaded, arg_max(offloadable, s.line) AS offloadable
     FROM sectioned s LEFT JOIN main_section m ON m.run = s.run
@@ -658,7 +668,7 @@ WITH {_SECTIONS}, buffers AS (
     UNION ALL SELECT run, line, 'slots_source', source, NULL, NULL FROM (FROM said UNION ALL FROM asked)
     UNION ALL SELECT run, min(line), 'slots_seen', NULL, max(slot) + 1, NULL FROM staged WHERE slot IS NOT NULL AND kind <> 'cancel' GROUP BY run
     UNION ALL SELECT run, line, key, CAST(CAST(num AS BIGINT) AS VARCHAR), num, NULL FROM last_values
-    UNION ALL SELECT run, (SELECT min(s.line) FROM staged s WHERE s.run = words.run), key, word, NULL, NULL FROM words
+    UNION ALL SELECT run, line, key, word, NULL, NULL FROM words
     UNION ALL SELECT run, line, 'layers_offloaded', CAST(offloaded AS VARCHAR), offloaded, NULL FROM offload
     UNION ALL SELECT run, line, 'layers_total', CAST(offloadable AS VARCHAR), offloadable, NULL FROM offload
     UNION ALL SELECT run, line, 'split', split, NULL, NULL FROM sure_split WHERE split IS NOT NULL
@@ -669,8 +679,11 @@ WITH {_SECTIONS}, buffers AS (
     UNION ALL SELECT run, max(line), 'split_devices', NULL, max(meta_devices), NULL FROM staged WHERE meta_devices IS NOT NULL GROUP BY run
     UNION ALL SELECT run, line, 'device_model_mib', device, buffer_mib, NULL FROM buffers WHERE gpu OR remote
     UNION ALL SELECT run, min(line), 'cpu_model_mib', NULL, sum(buffer_mib), NULL FROM buffers
-        WHERE buffer LIKE 'CPU%' OR buffer LIKE '%\\_Host' ESCAPE '\\' GROUP BY run
-    UNION ALL SELECT run, min(line), 'kv_buffer_mib', kv_device, sum(kv_mib), NULL FROM staged WHERE kv_mib IS NOT NULL GROUP BY run, kv_device
+        WHERE run IN (FROM loads) AND (buffer LIKE 'CPU%' OR buffer LIKE '%\\_Host' ESCAPE '\\') GROUP BY run
+    UNION ALL SELECT run, min(line), 'kv_buffer_mib', kv_device, sum(kv_mib), NULL FROM sectioned x WHERE kv_mib IS NOT NULL
+        AND (section = (SELECT section FROM main_section m WHERE m.run = x.run) OR NOT EXISTS (SELECT 1 FROM main_section m WHERE m.run = x.run))
+        AND line < (SELECT max(line) FROM staged z WHERE z.run = x.run AND z.kind IN ('graph splits', 'copies', 'slots', 'new slot', 'launch', 'pipeline',
+            'kv self size')) GROUP BY run, kv_device
 )
 SELECT line, 'llama.cpp' AS server, run, key, value, num, num_hi, 'logged' AS origin FROM found ORDER BY line, key, value
 """
@@ -694,6 +707,7 @@ _MODELS = f"""
 WITH {_SECTIONS}, caches AS (
     SELECT s.run, s.section, sum(kv_total_mib * 1048576 / (kv_cells * coalesce(kv_streams, 1))) AS per_token
     FROM sectioned s WHERE s.kind = 'kv size' AND kv_cells > 0 GROUP BY s.run, s.section
+    HAVING max(s.line) < (SELECT max(line) FROM staged z WHERE z.run = s.run AND z.kind IN ('graph splits', 'copies', 'slots', 'new slot', 'launch'))
 ), selves AS (
     SELECT run, section, max(kv_self_mib) * 1048576 / nullif(max(n_ctx), 0) AS per_token FROM sectioned GROUP BY run, section
 ), facts AS (

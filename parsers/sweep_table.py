@@ -17,7 +17,7 @@ What the columns mean:
   other rate column (a quality row says so) and stays NULL where that does not decide. `aggregate_counts` is `output` or `total`
   only where the header says so. `per_stream_counts` is `derived` where the column equals aggregate / concurrency in every row
   above one stream (two at least), `latency` where it equals output length / latency, `decode` where the header says decode, TG,
-  TPOT, ITL or eval; else NULL. "Total" beside a per-stream column means all streams, not prompt plus output.
+  TPOT, ITL or eval or every row is 1 / TPOT; else NULL. A throughput that falls with concurrency is not called aggregate. "Total" beside a per-stream column means all streams, not prompt plus output.
 - latencies: a header without mean, median or p99 is read as the mean (a quality row says so); other percentiles have no column.
 - `wall_s`: a wall, duration or elapsed column only, never computed.
 - units come from the header or the cell. Without one a latency stays NULL, unless the numbers leave no choice: a first token under
@@ -45,6 +45,7 @@ from typing import TYPE_CHECKING, Any
 from ..engine.columns import (
     TARGETS,
     TOK_S,
+    TOKEN_RATES,
     Column,
     System,
     embedded,
@@ -93,7 +94,7 @@ _SIDE_CELL = (
     rf"[^{_S}]{{0,30}}"
 )
 _SIDE_HINT = rf"(?i)\d[\s-]?x?[\s-]?(?:{_MANY})\b|\b(?:c|n|b|bs|{_MANY}|concurrency|batch)\s?[=@]?\s?\d|@\s?\d"
-_SIDEWAYS = rf"(?i){_SIDE_CELL}(?:[{_S}]|\s\s).*{_SIDE_CELL}(?:$|[{_S}]|\s\s)"
+_SIDEWAYS = rf"(?i){_SIDE_CELL}(?:[{_S}].*)?{_SIDE_CELL}(?:$|[{_S}]|\s\s)"
 _DATA = (
     rf"(?:^|[{_S}]|\s)[\s*_~≈`\"'>×x]*\d[\d.,]*k?\s*(?:[{_S}*_`\"'\s]|$)|^[\s>]*[|+:=─━┼├┡╞┠╟╠┣-][\s|+:=─━┼┤├┡╞╇┿╪╡┩┠╟╢╠╬╣┣╋┫╂┨-]{{2,}}$"
 )
@@ -270,8 +271,8 @@ def _rows(lines: Sequence[str], at: int, header: list[str], split: Any, layout: 
                 grid.rows.append((i, cells))
             grid.stop, strays, headed = i + 1, 0, False
             continue
-        first = cells and len(cells) > 1 and any(token(c).digits and not token(c).why for c in cells)
-        if first and (layout == "pipe" or token(cells[0]).digits):
+        numbers = [bool(token(c).digits) and not token(c).why for c in cells or ()]
+        if cells and len(cells) > 1 and any(numbers) and (layout == "pipe" or numbers[0]):
             grid.status[i] = "near_miss"
             grid.rejects.append((i, f"{len(cells)} cells under {len(header)} headers"))
             grid.stop, strays = i + 1, strays + 1
@@ -353,10 +354,13 @@ def _blocks_at(lines: Sequence[str], at: int) -> Grid | None:
             closed, idle = True, idle + 1
         elif records and not closed:
             pairs = _pairs(lines[i]) if len(lines[i]) <= 400 else {}
-            new = {k: v for k, v in pairs.items() if k not in records[-1][1]} if len(pairs) else {}
-            idle = 0 if new else idle + 1
-            status.update({i: "matched"} if new else {})
-            records[-1][1].update(new)
+            # what follows a blank line or says a key again belongs to a block whose own first line was not understood
+            closed = any(k in records[-1][1] for k in pairs) or (len(records[-1][1]) > 1 and not lines[i].strip())
+            if pairs and not closed:
+                status[i], idle = "matched", 0
+                records[-1][1].update(pairs)
+            else:
+                idle += 1
         else:
             idle += 1
         i += 1
@@ -417,9 +421,21 @@ def _upright(grid: Grid) -> Grid:
     inside = [embedded(h) for h in grid.header]
     if inside[0][0] is None and sum(n is not None for n, _ in inside) >= 2:
         if not any(meaning(rest).role in TARGETS_OF for n, rest in inside if n is not None and rest):
-            return _by_metric(grid, [n for n, _ in inside], "concurrency")
+            if any(meaning(cells[0]).role in TARGETS_OF for _, cells in grid.rows):
+                return _by_metric(grid, [n for n, _ in inside], "concurrency")
+            inside = [(n, rest if n is None else _metric_of_cells(grid)) for n, rest in inside]
         return _by_config(grid, inside)
     return grid
+
+
+def _metric_of_cells(grid: Grid) -> str:
+    """What the cells measure where neither headers nor rows say it: the caption's rate or the unit in the cells."""
+    if meaning(grid.caption).role in TOKEN_RATES:
+        return grid.caption
+    if any(token(c).unit == "tok/s" for _, cells in grid.rows for c in cells):
+        return "tok/s"
+    numbers = [bool(token(c).digits) and not token(c).why for _, cells in grid.rows for c in cells[1:]]
+    raise NotASweep("nothing says what the cells under the concurrencies measure" if sum(numbers) > 0.6 * len(numbers) else "")
 
 
 TARGETS_OF = {role for role, _ in TARGETS} | {"tok", "throughput"}
@@ -444,12 +460,13 @@ def _by_config(grid: Grid, inside: Sequence[tuple[int | None, str]]) -> Grid:
     inside = [(n, names.get((meaning(rest).role or rest, meaning(rest).stat), rest)) for n, rest in inside]
     metrics = list(dict.fromkeys(rest for n, rest in inside if n is not None))
     steps = list(dict.fromkeys(n for n, _ in inside if n is not None))
+    first = grid.header[0] if meaning(grid.header[0]).role == "key" else "config"
     rows: list[tuple[int, list[str]]] = []
     for i, cells in grid.rows:
         for step in steps:
             by = {rest: cell for (n, rest), cell in zip(inside, cells) if n == step}
             rows.append((i, [cells[0], str(step), *(by.get(m, "") for m in metrics)]))
-    out = replace(grid, header=["config", "concurrency", *metrics], rows=rows)
+    out = replace(grid, header=[first, "concurrency", *metrics], rows=rows)
     return out
 
 
@@ -838,7 +855,7 @@ def _emit(steps: list[dict[str, Any]], scan: Scan, emit: Emit) -> None:
 SAMPLES: tuple[Sample, ...] = (
     Sample(
         "## Sweep\n\n| c | aggregate tok/s | per stream | TTFT |\n|---:|---:|---:|---:|\n| 1 | 18.4 | 18.4 | 0.21 |\n|"
-            " 4 | 60.8 | 15.2 | 0.44 |\n"
+        " 4 | 60.8 | 15.2 | 0.44 |\n"
         "| **16** | **129.6** ⭐ | 8.1 | 1.02 |\n| 32 | OOM | — | — |\n",
         {
             "bench_steps": [
@@ -865,7 +882,7 @@ SAMPLES: tuple[Sample, ...] = (
     ),
     Sample(
         "| RPS | Num Prompts | Median TTFT (ms) | Median TPOT |\n|---|---|---|---|\n| 4 | 1,200 | 65.5 | 18.25 |\n|"
-            " 8 | 2,400 | 73.5 | 24.5 |\n",
+        " 8 | 2,400 | 73.5 | 24.5 |\n",
         {
             "bench_steps": [
                 {"line": 3, "concurrency": None, "rate_rps": 4.0, "requests": 1200.0, "ttft_p50_ms": 65.5, "tpot_p50_ms": None},
@@ -876,7 +893,7 @@ SAMPLES: tuple[Sample, ...] = (
     ),
     Sample(
         "| config | single TG | 2-conc agg | 4-conc agg | 4-conc per-req |\n|---|---|---|---|---|\n| draft on | 38.5 |"
-            " 25.5 | 23.5 | 10.5 |\n"
+        " 25.5 | 23.5 | 10.5 |\n"
         "| draft off | 24.5 | 26.5 | **28.5** | 14.5 |\n",
         {
             "bench_steps": [
@@ -892,11 +909,12 @@ SAMPLES: tuple[Sample, ...] = (
     ),
     Sample(
         "warm-up\n\n=== 1 concurrent streams, 2 run(s) each ===\n  total_wall=20.5s  aggregate_TPS=77.5\n"
-            "  per-stream  mean=77.6  CV=2.5%\n\n"
+        "  per-stream  mean=77.6  CV=2.5%\n\n"
         "=== 4 concurrent streams, 2 run(s) each ===\n  total_wall=21.0s  aggregate_TPS=243.5\n  per-stream  mean=71.0  CV=2.5%\n",
         {
             "bench_steps": [
-                {"line": 3, "concurrency": 1.0, "wall_s": 20.5, "aggregate_tok_s": 77.5, "per_stream_tok_s": 77.6, "per_stream_counts": None},
+                {"line": 3, "concurrency": 1.0, "wall_s": 20.5,
+                 "aggregate_tok_s": 77.5, "per_stream_tok_s": 77.6, "per_stream_counts": None},
                 {"line": 7, "concurrency": 4.0, "wall_s": 21.0, "aggregate_tok_s": 243.5, "per_stream_tok_s": 71.0},
             ]
         },

@@ -73,7 +73,7 @@ def draw(analysis: Analysis) -> dict[str, str]:
         "utilisation": lambda: _utilisation(store),
         "sweep": lambda: _sweep(store),
         "requests": lambda: _requests(store),
-        "ceiling": lambda: _ceiling(result.findings),
+        "ceiling": lambda: _ceiling(result.findings, result.settings.get("limits_overridden", {})),
     }
     ready = {name: make for name, maker in makers.items() if (make := maker()) is not None}
     if not ready:
@@ -251,10 +251,10 @@ def _util_rows(store: Store, panel: dict[str, Any], panels: int) -> pl.DataFrame
     hosts = f"(SELECT count(DISTINCT host) FROM main.samples_in_load {where}) > 1"
     series = f"CASE WHEN {hosts} THEN coalesce(host, '') || ' ' ELSE '' END || 'gpu' || gpu"
     single = "" if panel["cards"] > 1 else "WHERE FALSE"
-    # cards that never do anything are left out, as in the sum
-    cards = f"SELECT {series} AS series, {x} AS x, util_gpu AS y FROM main.samples_in_load {where}"
-    busy = f"SELECT * FROM ({cards}) QUALIFY max(y) OVER (PARTITION BY series) > 2"
-    return thin(store, f"{busy} UNION ALL SELECT * FROM ({total}) {single}", panel["cards"] + 1, panels)
+    # a card that never does anything and holds no model is left out, as in the sum
+    busy = "QUALIFY max(util_gpu) OVER (PARTITION BY host, gpu) > 2 OR max(mem_used) OVER (PARTITION BY host, gpu) > 1024"
+    cards = f"SELECT {series} AS series, {x} AS x, util_gpu AS y FROM main.samples_in_load {where} {busy}"
+    return thin(store, f"SELECT * FROM ({cards}) UNION ALL SELECT * FROM ({total}) {single}", panel["cards"] + 1, panels)
 
 
 def _util_panel(panel: dict[str, Any], frame: pl.DataFrame, names: Sequence[str]) -> alt.LayerChart:
@@ -564,21 +564,22 @@ def clusters(times: Sequence[float], resolution_s: float | None) -> list[int]:
 # --- ceilings --------------------------------------------------------------------------------------------------------------------
 
 _SHARES = {"mbu": "memory bandwidth", "link_share": "link between cards", "idle_share": "cards idle", "compute_share": "arithmetic"}
-_LINES = {"mbu": (0.40, 0.60)}
+_LINES = {"mbu": {"memory-bound.low": 0.40, "memory-bound.high": 0.60}}  # the limits of the rule, unless overridden
 
 
-def _ceiling(findings: Sequence[Finding]) -> Callable[[], Drawing] | None:
-    rows = [row for f in findings for key, name in _SHARES.items() if (row := _share(f, key, name)) is not None]
+def _ceiling(findings: Sequence[Finding], overridden: dict[str, float]) -> Callable[[], Drawing] | None:
+    rows = [row for f in findings for key, name in _SHARES.items() if (row := _share(f, key, name, overridden)) is not None]
     return (lambda: _draw_ceiling(rows)) if any(r["key"] in ("mbu", "link_share", "compute_share") for r in rows) else None
 
 
-def _share(finding: Finding, key: str, name: str) -> dict[str, Any] | None:
+def _share(finding: Finding, key: str, name: str, overridden: dict[str, float]) -> dict[str, Any] | None:
     value = finding.numbers.get(key)
     ends = value if isinstance(value, list) else [value, value]
     if len(ends) != 2 or all(not isinstance(end, int | float) for end in ends):
         return None
-    lines = sorted({m.line for m in finding.margin.values() if m.atom.split(" ")[0] == key and isinstance(m.line, int | float)})
-    return {"key": key, "name": f"{name}, {finding.scope.label}", "low": ends[0], "high": ends[1], "lines": lines or list(_LINES.get(key, ()))}
+    known = [overridden.get(limit, line) for limit, line in _LINES.get(key, {}).items()]
+    tested = {m.line for m in finding.margin.values() if m.atom.split(" ")[0] == key and isinstance(m.line, int | float)}
+    return {"key": key, "name": f"{name}, {finding.scope.label}", "low": ends[0], "high": ends[1], "lines": known or sorted(tested)}
 
 
 def _draw_ceiling(found: Sequence[dict[str, Any]]) -> Drawing:
@@ -588,13 +589,14 @@ def _draw_ceiling(found: Sequence[dict[str, Any]]) -> Drawing:
     top = max(1.0, *(float(end) for r in rows for end in (r["low"], r["high"]) if end is not None))
     bars = [{"name": r["name"], "low": r["low"] or 0, "high": top if r["high"] is None else r["high"], "label": f"{r['name']}: {_share_text(r)}"} for r in rows]
     lines = [{"name": r["name"], "line": line} for r in rows for line in r["lines"]]
-    x = alt.X("low:Q", title="share of the ceiling", scale=alt.Scale(domain=[0, top], nice=False), axis=alt.Axis(format="%", tickCount=6))
+    means = [f"below {100 * r['lines'][0]:g} % not the main cost, from {100 * r['lines'][-1]:g} % memory-bound" for r in rows if r["key"] == "mbu" and r["lines"]]
+    x = alt.X("low:Q", title="; ".join(["share of the ceiling", *means[:1]]), scale=alt.Scale(domain=[0, top], nice=False), axis=alt.Axis(format="%", tickCount=6))
     y = alt.Y("name:N", sort=[r["name"] for r in rows], axis=None)
     base = alt.Chart(alt.Data(values=bars)).encode(x=x, y=y)
     spans = base.mark_bar(height=12, minBandSize=2, fill=SERIES[0], opacity=0.85).encode(x2="high:Q")
     ends = base.mark_tick(thickness=2, height=16, color=SERIES[0])
     text = base.mark_text(align="left", dy=-15, fontSize=12, color=LIGHT["fg"]).encode(text="label:N", x=alt.value(0))
-    rules = alt.Chart(alt.Data(values=lines)).mark_tick(thickness=2, height=22, color=LIGHT["accent"]).encode(x=alt.X("line:Q"), y=y)
+    rules = alt.Chart(alt.Data(values=lines)).mark_tick(thickness=2, height=18, color=LIGHT["accent"]).encode(x=alt.X("line:Q"), y=y)
     chart = alt.layer(spans, ends, rules, text).properties(width=WIDTH, height=alt.Step(44))
     said = "; ".join(f"{r['name']}: {_share_text(r)}" + (f", line at {' and '.join(f'{100 * v:g} %' for v in r['lines'])}" if r["lines"] else "") for r in rows)
     return Drawing(chart, f"{said}." + _shown(len(found), len(rows), "shares"))

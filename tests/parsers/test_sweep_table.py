@@ -226,8 +226,8 @@ def test_headers(header: str, role: str) -> None:
 
 
 def test_percentiles_without_a_column_are_left_out() -> None:
-    text = "| users | tok/s total | P95 TTFT (ms) | P99 TTFT (ms) | p50 latency (s) | max latency (s) |\n|-|-|-|-|-|-|"
-        "\n| 2 | 40 | 5 | 6 | 7 | 8 |\n"
+    head = "| users | tok/s total | P95 TTFT (ms) | P99 TTFT (ms) | p50 latency (s) | max latency (s) |\n|-|-|-|-|-|-|\n"
+    text = head + "| 2 | 40 | 5 | 6 | 7 | 8 |\n"
     assert {k for k, v in steps(text)[0].items() if v is not None} == {"line", "step", "concurrency", "aggregate_tok_s", "ttft_p99_ms"}
 
 
@@ -319,8 +319,8 @@ def test_series_come_from_keys_headings_and_settings() -> None:
 
 
 def test_tables_on_their_side() -> None:
-    text = "| metric | c=1 | c=4 | c=8 |\n|---|---|---|---|\n| aggregate tok/s | 22.9 | **49.1** | 49.0 |\n|"
-        " TTFT p50 (ms) | 220 | 400 | 15,000 |\n"
+    head = "| metric | c=1 | c=4 | c=8 |\n|---|---|---|---|\n"
+    text = head + "| aggregate tok/s | 22.9 | **49.1** | 49.0 |\n| TTFT p50 (ms) | 220 | 400 | 15,000 |\n"
     assert [(r["concurrency"], r["aggregate_tok_s"], r["ttft_p50_ms"]) for r in steps(text)] == [
         (1, 22.9, 220),
         (4, 49.1, 400),
@@ -332,6 +332,26 @@ def test_tables_on_their_side() -> None:
         (2, 38, 6000),
         (4, 70, 7500),
     ]
+
+
+def test_on_their_side_with_the_metric_elsewhere() -> None:
+    cells = "| Context | c=1 | c=4 |\n|---|---|---|\n| 4k | 30 tok/s | 90 tok/s |\n| 32k | 20 tok/s | OOM |\n| 8k | 25 tok/s | 70 tok/s |\n"
+    assert [(r["series"], r["concurrency"], r["aggregate_tok_s"]) for r in steps(cells)] == [
+        ("Context=4k", 1, 30),
+        ("Context=4k", 4, 90),
+        ("Context=32k", 1, 20),
+        ("Context=8k", 1, 25),
+        ("Context=8k", 4, 70),
+    ]
+    caption = "Aggregate tok/s:\n\n| Context | 1 stream | 4 streams |\n|---|---|---|\n| 4k | 30 | 90 |\n"
+    assert column(caption, "aggregate_tok_s") == [30.0, 90.0]
+    silent = caption.replace("Aggregate tok/s:", "Results")
+    refused = claim(silent)
+    assert isinstance(refused, Refusal) and "measure" in refused.missing
+    assert (
+        steps("| np | pp | tg | wall s |\n|---|---|---|---|\n| 1 | 512 | 128 | 4 |\n| 4 | 512 | 256 | 9 |\n")[0].get("aggregate_tok_s")
+        is None
+    )
 
 
 def test_rate_sweeps() -> None:
@@ -370,11 +390,11 @@ def test_keys_and_values() -> None:
         "| PP | TG | B | N_KV | T_PP s | S_PP t/s | T_TG s | S_TG t/s | T s | S t/s |\n|--|--|--|--|--|--|--|--|--|--|\n"
         "| 128 | 128 | 8 | 2048 | 0.75 | 1363.27 | 7.34 | 139.43 | 8.09 | 252.99 |\n",
         "| model | size | params | backend | threads | test | t/s |\n|--|--|--|--|--|--|--|\n| x | 4 GiB | 7 B |"
-            " CUDA | 8 | tg128 | 40.06 ± 0.10 |\n",
+        " CUDA | 8 | tg128 | 40.06 ± 0.10 |\n",
         "Request ID  |  TTFT (s)  |  Total latency (s)  |  Status\n---\n\n- req_1     4.0     6.5    success\n",
         "request_id,concurrency,ttft_s,latency_s\n1,8,0.4,12.0\n2,8,0.4,12.1\n",
         "Maximum request concurrency:             4\nBenchmark duration (s):                  506.31\n"
-            "Output token throughput (tok/s):         188.20\n",
+        "Output token throughput (tok/s):         188.20\n",
         "index, utilization.gpu [%], power.draw [W]\n0, 100 %, 328.76 W\n",
         "".join(f"step {n} batch=8 tok/s: 12{n:02} loss=2.1\n" for n in range(30)),
         "users,plan\n4 users asked, 5 got it\n",
@@ -416,6 +436,13 @@ def test_tables_across_blocks_and_inside_a_long_log() -> None:
         counts = PARSER.parse(source, lambda t, f, got=got: got.extend(f.to_dicts()) if t == "bench_steps" else None)
         assert [(r["line"], r["wall_s"]) for r in got] == [(3005, 8.4), (3006, 10.2), (3007, 15.6), (3008, 31.3)]
         assert counts.lines == 6008 and counts.matched == 5
+
+
+def test_a_block_with_a_spoilt_banner_lends_its_numbers_to_nobody() -> None:
+    text = "=== 1 concurrent streams ===\n total_wall=20.5s  aggregate_TPS=77.5\n\n=|= 4 conc|rrent streams\n per_stream=71.5  wall=21.0s\n"
+    assert [(r["concurrency"], r["wall_s"], r.get("per_stream_tok_s")) for r in steps(text)] == [(1, 20.5, None)]
+    again = text.replace("\n\n", "\n").replace("per_stream=71.5", "total_wall=9.5s")
+    assert column(again, "wall_s") == [20.5]
 
 
 # --- properties --------------------------------------------------------------------------------------------------------------------
