@@ -255,7 +255,7 @@ def _judgeable(store: Store, collected: Collected, given: Given, settings: Setti
     """Clocks, matched steps and views: everything that rules look at."""
     offsets = {s.source_id: v for name, v in {**given.offset, **settings.offsets}.items() for s in _named(collected, name)}
     intervals = {s.source_id: v for name, v in given.interval_s.items() for s in _named(collected, name)}
-    clock.align(store, offsets, intervals, settings.tz or given.facts.get("tz"))
+    clock.align(store, offsets, intervals, settings.tz or given.facts.get("tz"), collected.sources)
     join.join(store, ("bench_series",))
     steps.match_steps(store)
     join.join(store, tuple(v.name for v in join.VIEWS if v.name != "bench_series"))

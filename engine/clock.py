@@ -1,67 +1,115 @@
-"""Clocks: what ties the times of a source to UTC. Where nothing does, the offset stays NULL and no time is invented."""
+"""Clocks: what ties the times of every source to one axis, and how well.
+
+In this order, per source: printed in UTC or tied to a container's time; stated by the user; the file's own write time at the end of
+the log (an estimate); edges of load against edges of utilisation (`edges.py`). Where nothing ties a clock, its offset stays NULL
+and no time is invented. If no clock is tied to UTC, the axis is the clock of one source, and that is said.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+
+from .edges import Match, Spans, match, merge
 from .given import GivenError
+from .source import Source
 from .store import Store
 from .tables import TABLES
 
+WALL = ("local-no-zone", "no-year")
+ZONE_STEP_S = 1800.0  # zones in use are multiples of half an hour but for three; a file time is not exact enough for those
+FILE_LAG_S = (-3.0, 10.0)  # a last line is written at its time, or a little later out of a buffer
+DAY = 86_400.0
 
-def align(store: Store, offsets: dict[int, float], intervals: dict[int, float], tz: str | None) -> None:
-    """`offsets` and `intervals` by source, `tz` for local clocks (a name such as Europe/Berlin, or +02:00).
 
-    main.clocks, one row per source, and main.<table>: the raw tables with times on one UTC axis and `*_t` on the source's clock."""
-    store.con.execute(
-        "CREATE TABLE main.clocks AS SELECT s.source_id, min(c.line) AS line, coalesce(any_value(c.kind), 'none') AS kind, max(c.resolution_s) AS resolution_s, "
-        "any_value(c.offset_s) AS offset_s, max(c.uncertainty_s) AS uncertainty_s, any_value(c.method) AS method, any_value(c.interval_s) AS interval_s "
-        "FROM raw.sources s LEFT JOIN raw.clocks c USING (source_id) GROUP BY s.source_id"
-    )
-    store.con.execute("UPDATE main.clocks SET offset_s = 0, uncertainty_s = coalesce(uncertainty_s, resolution_s, 1), method = coalesce(method, 'printed in UTC') WHERE kind = 'utc'")
-    if tz is not None:
-        _zone(store, tz)
-    for source_id, offset in offsets.items():
-        store.con.execute("UPDATE main.clocks SET offset_s = ?, uncertainty_s = coalesce(resolution_s, 1), method = 'given offset' WHERE source_id = ?", [offset, source_id])
+@dataclass
+class Clock:
+    """One row of main.clocks while it is being found."""
+
+    source_id: int
+    kind: str
+    line: int | None = None
+    resolution_s: float | None = None
+    offset_s: float | None = None
+    uncertainty_s: float | None = None
+    method: str | None = None
+    interval_s: float | None = None
+    estimated: bool = False
+    first: float | None = None
+    last: float | None = None
+
+    def set(self, offset: float, uncertainty: float, method: str, estimated: bool = False) -> None:
+        self.offset_s, self.uncertainty_s, self.method, self.estimated = offset, uncertainty, method, estimated
+
+    @property
+    def trusted(self) -> bool:
+        return self.offset_s is not None and not self.estimated
+
+
+def align(
+    store: Store, offsets: dict[int, float], intervals: dict[int, float], tz: str | None, sources: Sequence[Source] = (), claim_edges: bool = True
+) -> None:
+    """Fill main.clocks and make main.<table>: the raw tables with times on the axis, and `*_t` on the source's own clock.
+
+    `offsets` and `intervals` by source; `tz` for local clocks (Europe/Berlin, +02:00). Raises GivenError for an unknown zone.
+    """
+    if tz:
+        zone_offset_s(tz, 0.0)
+    clocks = _read(store)
     for source_id, interval in intervals.items():
-        store.con.execute("UPDATE main.clocks SET interval_s = ? WHERE source_id = ?", [interval, source_id])
+        clocks[source_id].interval_s = interval
+    mend_jumps(store, clocks)
+    _count_samples(store, clocks, sources)
+    _spans(store, clocks)
+    _years(store, clocks, sources)
+    for clock in clocks.values():
+        if clock.kind == "utc" and clock.offset_s is None:
+            clock.set(0.0, clock.uncertainty_s or clock.resolution_s or 1.0, clock.method or "printed in UTC")
+        elif clock.source_id in offsets:
+            clock.set(offsets[clock.source_id], clock.resolution_s or 1.0, "given offset")
+        elif tz and clock.kind in WALL and clock.first is not None:
+            clock.set(zone_offset_s(tz, clock.first), clock.resolution_s or 1.0, "given time zone")
+    _file_times(clocks, sources)
+    if claim_edges:
+        _edges(store, clocks)
+    _anchor(store, clocks)
+    _write(store, clocks)
+
+
+# --- reading and writing ----------------------------------------------------------------------------------------------------------
+
+
+def _read(store: Store) -> dict[int, Clock]:
+    rows = store.rows_of(
+        "SELECT s.source_id, min(c.line) AS line, coalesce(any_value(c.kind), 'none') AS kind, max(c.resolution_s) AS resolution_s, any_value(c.offset_s) AS offset_s, "
+        "max(c.uncertainty_s) AS uncertainty_s, any_value(c.method) AS method, any_value(c.interval_s) AS interval_s "
+        "FROM raw.sources s LEFT JOIN raw.clocks c USING (source_id) GROUP BY s.source_id ORDER BY s.source_id"
+    )
+    return {row["source_id"]: Clock(**row) for row in rows}
+
+
+def _spans(store: Store, clocks: dict[int, Clock]) -> None:
+    for row in store.rows_of(f"SELECT source_id, min(t) AS a, max(t) AS b FROM ({_ALL_TIMES}) WHERE t IS NOT NULL GROUP BY source_id"):
+        if row["source_id"] in clocks:
+            clocks[row["source_id"]].first, clocks[row["source_id"]].last = row["a"], row["b"]
+
+
+_ALL_TIMES = " UNION ALL ".join(f"SELECT source_id, {c} AS t FROM raw.{t.name}" for t in TABLES for c in t.times)
+
+
+def _write(store: Store, clocks: dict[int, Clock]) -> None:
+    store.con.execute(
+        "CREATE TABLE main.clocks (source_id INTEGER, line BIGINT, kind VARCHAR, resolution_s DOUBLE, offset_s DOUBLE, uncertainty_s DOUBLE, "
+        "method VARCHAR, interval_s DOUBLE, estimated BOOLEAN)"
+    )
+    for c in clocks.values():
+        row = [c.source_id, c.line, c.kind, c.resolution_s, c.offset_s, c.uncertainty_s, c.method, c.interval_s, c.estimated]
+        store.con.execute("INSERT INTO main.clocks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
     for declared in TABLES:
         if declared.name != "clocks":
             store.con.execute(f"CREATE VIEW main.{declared.name} AS {_aligned(declared.name, declared.times)}")
-
-
-def zone_offset_s(tz: str, local_s: float) -> float:
-    """Seconds to add to a local wall clock (read as if UTC) to get UTC. Raises GivenError for an unknown zone."""
-    import re
-    from datetime import datetime, timedelta, timezone
-    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
-
-    fixed = re.fullmatch(r"([+-])(\d{1,2}):?(\d{2})?", tz.strip())
-    if fixed:
-        sign = 1 if fixed[1] == "+" else -1
-        return -sign * (int(fixed[2]) * 3600 + int(fixed[3] or 0) * 60)
-    try:
-        zone = ZoneInfo(tz)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise GivenError(f"time zone {tz!r} is not known; write for example Europe/Berlin or +02:00") from None
-    wall = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=local_s)
-    shift = wall.replace(tzinfo=zone).utcoffset()
-    return -shift.total_seconds() if shift else 0.0
-
-
-def _zone(store: Store, tz: str) -> None:
-    """Local clocks in the stated zone; the zone's offset is that of the source's first time."""
-    zone_offset_s(tz, 0.0)
-    first = {row["source_id"]: row["t"] for row in store.rows_of(_FIRST_TIMES)}
-    for row in store.rows_of("SELECT source_id FROM main.clocks WHERE kind = 'local-no-zone' AND offset_s IS NULL"):
-        if row["source_id"] in first:
-            store.con.execute(
-                "UPDATE main.clocks SET offset_s = ?, uncertainty_s = coalesce(resolution_s, 1), method = 'given time zone' WHERE source_id = ?",
-                [zone_offset_s(tz, first[row["source_id"]]), row["source_id"]],
-            )
-
-
-_FIRST_TIMES = "SELECT source_id, min(t) AS t FROM (" + " UNION ALL ".join(
-    f"SELECT source_id, {column} AS t FROM raw.{declared.name}" for declared in TABLES for column in declared.times
-) + ") WHERE t IS NOT NULL GROUP BY source_id"
 
 
 def source_time(name: str) -> str:
@@ -74,7 +122,249 @@ def _aligned(name: str, times: tuple[str, ...]) -> str:
         return f"FROM raw.{name}"
     moved = ", ".join(f"r.{c} + c.offset_s AS {c}" for c in times)
     kept = ", ".join(f"r.{c} AS {source_time(c)}" for c in times)
-    return (
-        f"SELECT r.* REPLACE ({moved}), {kept}, c.uncertainty_s AS time_unc_s "
-        f"FROM raw.{name} r LEFT JOIN main.clocks c USING (source_id)"
+    return f"SELECT r.* REPLACE ({moved}), {kept}, c.uncertainty_s AS time_unc_s FROM raw.{name} r LEFT JOIN main.clocks c USING (source_id)"
+
+
+def note(store: Store, source_id: int, kind: str, text: str, n: int = 1) -> None:
+    """A quality row about a clock."""
+    store.con.execute("INSERT INTO raw.quality (source_id, kind, n, note) VALUES (?, ?, ?, ?)", [source_id, kind, n, text])
+
+
+# --- local clocks that jump, logs without a year, samples without a time ---------------------------------------------------------
+
+JUMPING = ("gpu_samples", "server_samples", "server_events", "gpu_processes")
+
+
+def mend_jumps(store: Store, clocks: dict[int, Clock]) -> None:
+    """A local clock that is set back or ahead by an hour at a full hour (daylight saving) goes on without the jump."""
+    local = [c.source_id for c in clocks.values() if c.kind in WALL]
+    for table in JUMPING:
+        for source_id in local:
+            jumps = store.con.execute(_JUMPS.format(table=table), [source_id]).fetchall()
+            for line, shift in jumps:
+                store.con.execute(f"UPDATE raw.{table} SET time = time + ? WHERE source_id = ? AND line >= ?", [shift, source_id, line])
+            if jumps:
+                what = "set back" if jumps[0][1] > 0 else "set ahead"
+                note(store, source_id, "daylight-saving", f"the local clock was {what} by an hour inside this file; its times go on without the jump", len(jumps))
+
+
+# Back: the time falls by an hour less one step. Ahead: it skips just the hour after a full hour. Rows of one sample share a time.
+_JUMPS = """
+WITH steps AS (
+    SELECT line, time, lag(time) OVER (ORDER BY line) AS before FROM raw.{table} WHERE source_id = ? AND time IS NOT NULL
+), usual AS (
+    SELECT median(time - before) FILTER (time > before AND time - before < 600) AS step FROM steps
+)
+SELECT line, CASE WHEN time < before THEN 3600.0 ELSE -3600.0 END
+FROM steps, usual
+WHERE (before - time BETWEEN 3600 - 3 * step - 2 AND 3600 AND before - time > 600)
+   OR (time - before BETWEEN 3600 AND 3600 + 3 * step + 2 AND (before::BIGINT // 3600) + 2 = (time::BIGINT // 3600)
+       AND before % 3600 >= 3600 - 3 * step - 2 AND time % 3600 <= 3 * step + 2)
+ORDER BY line
+"""
+
+
+def _years(store: Store, clocks: dict[int, Clock], sources: Sequence[Source]) -> None:
+    """Month and day without a year: the year in which the log is nearest to the other sources, or to its own write time."""
+    for clock in clocks.values():
+        if clock.kind != "no-year" or clock.last is None:
+            continue
+        anchors = [o.last for o in clocks.values() if o.kind in ("utc", "local-no-zone") and o.last is not None]
+        anchors = anchors or [s.mtime for s in sources if s.source_id == clock.source_id and s.mtime is not None and s.mtime_kind in ("filesystem", "archive")]
+        if not anchors:
+            continue
+        wraps = store.con.execute(_WRAPS, [clock.source_id]).fetchone()
+        wrapped = int(wraps[0]) if wraps else 0
+        near = sorted(anchors)[len(anchors) // 2]
+        guess = datetime.fromtimestamp(near, tz=timezone.utc).year
+        year = min(range(guess - 1, guess + 2), key=lambda y: abs(_in_year(clock.last or 0.0, y) - near)) - wrapped
+        _add_year(store, clock, year, wrapped)
+
+
+# A New Year inside the log: the time falls by most of a year.
+_WRAPS = """
+SELECT count(*) FILTER (before - t > 300 * 86400.0)
+FROM (SELECT time AS t, lag(time) OVER (ORDER BY line) AS before FROM raw.server_samples WHERE source_id = ? AND time IS NOT NULL)
+"""
+
+
+def _in_year(t: float, year: int) -> float:
+    """A wall clock in 1972 moved to a year; the 29th of February of a year without one becomes the 1st of March."""
+    moment = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=t)
+    try:
+        return moment.replace(year=year).timestamp()
+    except ValueError:
+        return (moment + timedelta(days=1)).replace(year=year).timestamp()
+
+
+def _add_year(store: Store, clock: Clock, year: int, wrapped: int) -> None:
+    """Rewrite the times of a source into the year (and the next one after a New Year)."""
+    for declared in TABLES:
+        for column in declared.times:
+            new_year = (
+                f"(SELECT min(line) FROM (SELECT line, {column} AS t, lag({column}) OVER (ORDER BY line) AS before FROM raw.{declared.name} "
+                f"WHERE source_id = {clock.source_id} AND {column} IS NOT NULL) WHERE before - t > 300 * 86400.0)"
+            )
+            moment = f"make_timestamp(({column} * 1000000)::BIGINT)"
+            moved = (
+                f"epoch(make_date({year} + (CASE WHEN line >= {new_year} THEN 1 ELSE 0 END), month({moment}), "
+                f"CASE WHEN month({moment}) = 2 THEN least(day({moment}), 28) ELSE day({moment}) END)::TIMESTAMP) + ({column} - floor({column} / 86400) * 86400)"
+            )
+            store.con.execute(f"UPDATE raw.{declared.name} SET {column} = {moved} WHERE source_id = {clock.source_id} AND {column} IS NOT NULL")
+    clock.kind = "local-no-zone"
+    clock.method = "year from the other files"
+    for row in store.rows_of(f"SELECT min(t) AS a, max(t) AS b FROM ({_ALL_TIMES}) WHERE source_id = {clock.source_id}"):
+        clock.first, clock.last = row["a"], row["b"]
+    note(store, clock.source_id, "year-added", f"the log prints no year; {year} is nearest to the other files" + (" and a New Year lies inside" if wrapped else ""))
+
+
+def _count_samples(store: Store, clocks: dict[int, Clock], sources: Sequence[Source]) -> None:
+    """GPU samples without a time: the number of the sample times the interval, ending at the file's write time. Only an estimate."""
+    written = {s.source_id: s.mtime for s in sources if s.mtime is not None and s.mtime_kind in ("filesystem", "archive")}
+    for clock in clocks.values():
+        if clock.kind == "none" and clock.interval_s:
+            store.con.execute(
+                "UPDATE raw.gpu_samples SET time = cycle * ? WHERE source_id = ? AND time IS NULL AND cycle IS NOT NULL", [clock.interval_s, clock.source_id]
+            )
+            last = store.con.execute("SELECT max(time) FROM raw.gpu_samples WHERE source_id = ?", [clock.source_id]).fetchone()
+            if last and last[0] is not None:
+                clock.kind = "counter"
+                if clock.source_id in written:
+                    clock.set(written[clock.source_id] - last[0], max(5.0, 0.01 * last[0]), "file time at the end, samples counted", estimated=True)
+
+
+# --- zones and file times -----------------------------------------------------------------------------------------------------------
+
+
+def zone_offset_s(tz: str, local_s: float) -> float:
+    """Seconds to add to a local wall clock (read as if UTC) to get UTC. Raises GivenError for an unknown zone."""
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    fixed = re.fullmatch(r"(?:UTC|GMT)?([+-])(\d{1,2}):?(\d{2})?", tz.strip())
+    if fixed:
+        sign = 1 if fixed[1] == "+" else -1
+        return -sign * (int(fixed[2]) * 3600.0 + int(fixed[3] or 0) * 60.0)
+    try:
+        zone = ZoneInfo(tz)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise GivenError(f"time zone {tz!r} is not known; write for example Europe/Berlin or +02:00") from None
+    wall = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=local_s)
+    shift = wall.replace(tzinfo=zone).utcoffset()
+    return -shift.total_seconds() if shift else 0.0
+
+
+def _file_times(clocks: dict[int, Clock], sources: Iterable[Source]) -> None:
+    """The last line of a log was written when the file was: an estimate, since a copied file carries the time of the copy."""
+    for source in sources:
+        clock = clocks.get(source.source_id)
+        if clock is None or clock.offset_s is not None or clock.last is None or source.mtime is None:
+            continue
+        if source.mtime_kind not in ("filesystem", "archive") or getattr(source, "mtime_clock", "utc") != "utc":
+            continue
+        apart = source.mtime - clock.last
+        if clock.kind == "since-start":
+            clock.set(apart, max(5.0, source.mtime_resolution_s or 1.0), "file time at the end of the log", estimated=True)
+        elif clock.kind == "local-no-zone":
+            zone = ZONE_STEP_S * round(apart / ZONE_STEP_S)
+            if FILE_LAG_S[0] <= apart - zone <= FILE_LAG_S[1] and abs(zone) <= 14 * 3600:
+                clock.set(zone, clock.resolution_s or 1.0, "file time at the end of the log", estimated=True)
+
+
+# --- edges --------------------------------------------------------------------------------------------------------------------------
+
+
+def _edges(store: Store, clocks: dict[int, Clock]) -> None:
+    """Tie every recording of load to the cards by their edges, where that is not known already."""
+    cards = _cards(store, clocks)
+    if cards is None:
+        return
+    card, busy, seen, step = cards
+    for source_id, load in _loads(store).items():
+        other = clocks[source_id]
+        if other.trusted and card.trusted:
+            continue
+        smallest = max(3.0, 3 * step)
+        found = match(merge(load, smallest), merge(busy, smallest), seen, step, zones=_one_host(card, other))
+        _apply(store, card, other, found)
+
+
+def _one_host(a: Clock, b: Clock) -> bool:
+    walls = {"utc", *WALL}
+    return a.kind in walls and b.kind in walls
+
+
+def _apply(store: Store, card: Clock, other: Clock, found: Match) -> None:
+    if found.offset_s is None:
+        note(store, other.source_id, "clock-not-matched", f"load and utilisation were not matched in time: {found.reason}")
+        return
+    method = f"edges of load and utilisation: {found.edges} agree, correlation {found.r:.2f}, runner-up {found.runner_up:.2f}"
+    counted = card.kind == "counter"
+    if card.trusted or not other.trusted:
+        base = card.offset_s if card.trusted and card.offset_s is not None else 0.0
+        if not card.trusted:
+            card.set(0.0, card.resolution_s or 1.0, "axis of this analysis: its zone is not known", estimated=counted)
+        other.set(base + found.offset_s, found.uncertainty_s or 1.0, method, estimated=counted)
+    else:
+        card.set((other.offset_s or 0.0) - found.offset_s, found.uncertainty_s or 1.0, method, estimated=counted)
+
+
+def _cards(store: Store, clocks: dict[int, Clock]) -> tuple[Clock, Spans, Spans, float] | None:
+    """The GPU recording with the most rounds: when its cards worked, when they were sampled, and its step."""
+    best = store.con.execute("SELECT source_id, count(DISTINCT cycle) AS n FROM raw.gpu_samples WHERE time IS NOT NULL GROUP BY source_id ORDER BY n DESC, source_id LIMIT 1").fetchone()
+    if not best or best[1] < 20:
+        return None
+    source_id = best[0]
+    for column in ("util_gpu", "power_w"):
+        rows = store.con.execute(_ROUNDS.format(column=column), [source_id]).fetchall()
+        if len(rows) < 20:
+            continue
+        values = sorted(v for _, v in rows)
+        low, high = values[len(values) // 20], values[-1 - len(values) // 20]
+        if high - low < (15.0 if column == "util_gpu" else 20.0):
+            continue
+        steps = sorted(b[0] - a[0] for a, b in zip(rows, rows[1:]) if b[0] > a[0])
+        step = steps[len(steps) // 2] if steps else 1.0
+        line = (low + high) / 2
+        busy = merge([(t - step, t) for t, v in rows if v > line], 0.5 * step)
+        seen = merge([(t - step, t) for t, _ in rows], 2.5 * step)
+        return clocks[source_id], busy, seen, step
+    return None
+
+
+_ROUNDS = "SELECT min(time) AS t, sum({column}) AS v FROM raw.gpu_samples WHERE source_id = ? AND time IS NOT NULL AND {column} IS NOT NULL GROUP BY cycle ORDER BY t"
+
+
+def _loads(store: Store) -> dict[int, list[tuple[float, float]]]:
+    """Per source that tells when requests ran: the spans, on its own clock."""
+    rows = store.con.execute(_LOADS).fetchall()
+    out: dict[int, list[tuple[float, float]]] = {}
+    for source_id, began, ended in rows:
+        out.setdefault(source_id, []).append((began, ended))
+    return out
+
+
+_LOADS = """
+SELECT source_id, coalesce(started_at, sent_at) AS began, finished_at AS ended FROM raw.requests
+WHERE origin IN ('server', 'client') AND coalesce(started_at, sent_at) IS NOT NULL AND finished_at > coalesce(started_at, sent_at)
+UNION ALL
+SELECT source_id, began, least(ended, began + 30) FROM (
+    SELECT source_id, time AS began, lead(time) OVER (PARTITION BY source_id ORDER BY time) AS ended, busy FROM (
+        SELECT source_id, time, max((coalesce(running, 0) > 0 OR coalesce(gen_tok_s, 0) > 0)::INT) AS busy
+        FROM raw.server_samples WHERE time IS NOT NULL GROUP BY source_id, time
     )
+) WHERE busy = 1 AND ended > began
+ORDER BY 1, 2
+"""
+
+
+def _anchor(store: Store, clocks: dict[int, Clock]) -> None:
+    """Without any tie to UTC, one source lends its clock to the axis, so that at least its own times can be used."""
+    if any(c.trusted and c.first is not None for c in clocks.values()):
+        return
+    timed = [c for c in clocks.values() if c.first is not None and c.kind not in ("counter", "none") and not c.trusted]
+    serving = {row[0] for row in store.con.execute("SELECT DISTINCT source_id FROM raw.requests WHERE origin = 'server' UNION SELECT DISTINCT source_id FROM raw.server_samples").fetchall()}
+    estimated = [c for c in timed if c.offset_s is not None]
+    if estimated or not timed:
+        return
+    first = next((c for c in timed if c.source_id in serving), timed[0])
+    first.set(0.0, first.resolution_s or 1.0, "axis of this analysis: not tied to UTC")

@@ -102,7 +102,8 @@ def _kinds(con: duckdb.DuckDBPyConnection, tasks: Sequence[Task]) -> list[dict[s
 def _ties(con: duckdb.DuckDBPyConnection, tasks: Sequence[Task]) -> dict[tuple[int, int], dict[str, Any]]:
     """Per since-start zero: the offset to the outer clock of the same lines, and its half-width."""
     every = _every(tasks, "run, outer_kind, outer_res, outer_t - t AS d", "stamped AND clk = 'since-start' AND outer_t IS NOT NULL")
-    sql = f"""SELECT task, run, outer_kind AS kind, median(d) AS "offset", greatest((max(d) - min(d)) / 2, max(outer_res), {LATENCY_S}) AS uncertainty
+    sql = f"""SELECT task, run, outer_kind AS kind, median(d) AS "offset",
+              greatest((max(d) - min(d)) / 2, max(outer_res), {LATENCY_S}) AS uncertainty
               FROM ({every}) GROUP BY task, run, outer_kind HAVING (max(d) - min(d)) / 2 < {SPREAD_MAX_S} ORDER BY count(*)"""
     return {(r["task"], r["run"]): r for r in _rows(con, sql)}
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from .parser import Sample
 
-__all__ = ["Int", "LineFormat", "Line", "Num", "Sample", "Stamp", "Text", "Word"]
+__all__ = ["Int", "Line", "LineFormat", "Num", "Sample", "Stamp", "Text", "Word"]
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,8 @@ class Line:
     starts_run   the line belongs to the banner of a server: it begins a new run if the run before has served (see `serves`) or has
                  already shown a line of this kind. So a banner of several such lines counts one run.
     serves       the line proves that start-up is over. Where a format marks none, every matched line without `starts_run` does.
+    prefixed     the line carries the format's stamp wherever the log has stamps at all: in a run in which such lines begin with one,
+                 a line without it is somebody's text (a prompt of several lines) and gives nothing.
     split_before the anchor may begin in the middle of a physical line (two records glued together): cut there first.
     """
 
@@ -97,6 +99,7 @@ class Line:
     inherit: tuple[str, ...] = ()
     starts_run: bool = False
     serves: bool = False
+    prefixed: bool = False
     split_before: bool = False
 
     @property
@@ -117,7 +120,7 @@ class LineFormat:
     assemble  table -> SELECT over `staged` (columns: line, run, t, res, stamped, outer_t, kind, the context columns and every
               field of every staged line). SQL never parses text. `t` is the time on the source clock (the stamp; the time of a
               container or journal prefix where the line has no stamp), `res` its resolution in seconds, `stamped` whether the
-              line has a stamp of its own; a result column of declared time type is on the clock of `t`. Order `requests` before
+              line begins with a stamp of its own; a result column of declared time type is on the clock of `t`. Order `requests` before
               others only for reading: every table is assembled on its own.
     peel      patterns of process prefixes of this format, removed repeatedly at the start of a line, e.g. r"\\(EngineCore pid=\\d+\\) ".
     """

@@ -114,6 +114,7 @@ class Matcher:
             t=pl.lit(None, pl.Float64),
             clk=pl.lit(None, pl.String),
             res=pl.lit(None, pl.Float64),
+            stamped=pl.lit(False),
         )
         for stamp in self.form.stamps:
             for source in ("raw", "body"):
@@ -132,8 +133,8 @@ class Matcher:
                 )
                 if not stamp.search:
                     rest = self._peel(text.str.replace(stamp.pattern, ""))
-                    frame = frame.with_columns(body=pl.when(new).then(rest).otherwise("body"))
-        return frame.with_columns(stamped=pl.col("t").is_not_null())
+                    frame = frame.with_columns(body=pl.when(new).then(rest).otherwise("body"), stamped=pl.col("stamped") | new)
+        return frame
 
     def _peel(self, text: pl.Series) -> pl.Series:
         for pattern in self.form.peel:
@@ -190,16 +191,21 @@ class Matcher:
         starts = [k for k, line in enumerate(self.form.lines) if line.starts_run]
         serves = [k for k, line in enumerate(self.form.lines) if (line.serves if self.marks_service else not line.starts_run)]
         clock = pl.when(pl.col("clk") == "since-start").then("t")
-        last = pl.col("stream").replace_strict(
-            {s: v.last_t for s, v in self.streams.items()}, default=None, return_dtype=pl.Float64
-        )
+        last = pl.col("stream").replace_strict({s: v.last_t for s, v in self.streams.items()}, default=None, return_dtype=pl.Float64)
         seen = seen.with_columns(since=clock).with_columns(
-            prev=pl.col("since").forward_fill().shift(1).over("stream").fill_null(last) if self.streams else
-            pl.col("since").forward_fill().shift(1).over("stream"),
+            prev=pl.col("since").forward_fill().shift(1).over("stream").fill_null(last)
+            if self.streams
+            else pl.col("since").forward_fill().shift(1).over("stream"),
             start=pl.col("k").is_in(starts).fill_null(False),
+            must=pl.col("k").is_in([k for k, line in enumerate(self.form.lines) if line.prefixed]).fill_null(False),
             serve=pl.col("k").is_in(serves).fill_null(False),
         )
-        seen = seen.with_columns(fall=(pl.col("since") < pl.col("prev") - FALLBACK_S).fill_null(False))
+        text = pl.col("must") & ~pl.col("stamped") & pl.col("prev").is_not_null()  # see Line.prefixed
+        seen = seen.with_columns(
+            fall=(pl.col("since") < pl.col("prev") - FALLBACK_S).fill_null(False),
+            start=pl.col("start") & ~text,
+            serve=pl.col("serve") & ~text,
+        )
         new = self._new_runs(seen)
         base = {name: s.local_run for name, s in self.streams.items()}
         seen = seen.with_columns(fresh=pl.col("rec").is_in(new) if new else pl.lit(False)).with_columns(
@@ -263,7 +269,7 @@ def _check_line(form: LineFormat, line: Line) -> None:
 
     probe = pl.Series([""])
     probe.str.contains(line.after)
-    for name, spec in line.fields.items():
+    for spec in line.fields.values():
         if not isinstance(spec, Word):
             probe.str.extract(spec.pattern, 1)
     unknown = set(line.need) - set(line.fields)

@@ -10,12 +10,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .line_format import LineFormat
 from .match import MAX_REJECTS, Matched, Matcher
 from .parser import Counts
-from .peel import QUOTE, is_quoted, outer_times, peel, strip_colours, unwrap_json
+from .peel import QUOTE, active_peelers, is_quoted, outer_times, peel, strip_colours, unwrap_json
 from .source import BLOCK_BYTES
 from .tables import table
 
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from .parser import Emit, Parser, Readable
     from .recognise import Recognition
 
-BASE = ("line", "run", "t", "clk", "res", "stamped", "outer_t", "outer_kind", "outer_res", "kind")
+BASE = ("line", "run", "t", "clk", "res", "stamped", "outer_t", "outer_kind", "outer_res", "kind", "must")
 _serial = itertools.count()
+T = TypeVar("T")
 
 
 @dataclass
@@ -140,9 +141,14 @@ def read_lines(
 def _pass(source: Readable, tasks: list[Task], emit: Emit, con: duckdb.DuckDBPyConnection, block: int) -> list[Reading]:
     from .line_clock import settle
 
-    for records, blank, lines in records_of(source, [t.matcher for t in tasks], block):
-        sort_out(records, blank, lines, tasks, emit)
+    try:
+        for records, blank, lines in _ahead(records_of(source, [t.matcher for t in tasks], block)):
+            sort_out(records, blank, lines, tasks, emit)
+    except Exception as error:  # the file went away, or its compressed stream is broken: what was read so far counts
+        quality(emit, "read-failed", 1, f"the source could be read only in part ({type(error).__name__})")
     live = [t for t in tasks if t.alive and t.tables]
+    for task in live:
+        task.drop_unstamped()
     clock = settle(con, live, emit) if live else None
     readings = []
     for task in tasks:
@@ -153,6 +159,18 @@ def _pass(source: Readable, tasks: list[Task], emit: Emit, con: duckdb.DuckDBPyC
             task.reading.reason = f"{task.counts.matched} lines match, {task.counts.near_miss} nearly"
             readings.append(task.reading)
     return readings
+
+
+def _ahead(blocks: Iterator[T]) -> Iterator[T]:
+    """The next block is read, split and peeled while this one is sorted out: two threads, one block more in memory."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    done = object()
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, blocks, done)
+        while (block := coming.result()) is not done:
+            coming = pool.submit(next, blocks, done)
+            yield block  # type: ignore[misc]
 
 
 class Probe:
@@ -207,7 +225,7 @@ class Task:
             values = part.join(block.fields[int(str(k))], on="rec", how="left", suffix=":own", maintain_order="left")
             merged = [pl.coalesce(f"{c}:own", c).alias(c) for c in line.fields if f"{c}:own" in values.columns]
             named = [] if "kind" in line.fields else [pl.lit(line.kind).alias("kind")]
-            values = values.with_columns(*merged, *named)
+            values = values.with_columns(*merged, *named, must=pl.lit(line.prefixed))
             parts.setdefault(line.into, []).append(values)
         for target, frames in parts.items():
             self._insert(target, pl.concat([_shape(f, self.columns[target]) for f in frames]))
@@ -224,6 +242,17 @@ class Task:
                 self.con.execute(f"INSERT INTO {name} BY NAME SELECT * FROM gv_incoming")
         finally:
             self.con.unregister("gv_incoming")
+
+    def drop_unstamped(self) -> None:
+        """Forget lines that should begin with a stamp, as others of their run do, and do not: they are somebody's text."""
+        every = " UNION ALL ".join(f"SELECT run FROM {name} WHERE must AND stamped" for name in self.tables.values())
+        for name in self.tables.values():
+            doomed = f"FROM {name} WHERE must AND NOT stamped AND run IN ({every})"
+            (n,) = self.con.execute(f"SELECT count(DISTINCT line) {doomed}").fetchall()[0]
+            if n:
+                self.con.execute(f"DELETE {doomed}")
+                self.counts.matched -= n
+                self.counts.other += n
 
     def finish(self, emit: Emit) -> None:
         """Emit the direct rows as they are and what the format's SQL assembles from the staged ones."""
@@ -244,7 +273,9 @@ class Task:
         every = {name: kind for t, columns in self.columns.items() if t.endswith("*") for name, kind in columns.items()}
         typed = ", ".join(f"CAST(NULL AS {kind}) AS {name}" for name, kind in every.items())
         parts = [f"SELECT * FROM {name}" for target, name in self.tables.items() if target.endswith("*")]
-        self.con.execute(f"CREATE OR REPLACE TEMP VIEW staged AS (SELECT {typed} WHERE false) UNION ALL BY NAME {' UNION ALL BY NAME '.join(parts)}")
+        self.con.execute(
+            f"CREATE OR REPLACE TEMP VIEW staged AS (SELECT {typed} WHERE false) UNION ALL BY NAME {' UNION ALL BY NAME '.join(parts)}"
+        )
 
     def _direct(self, target: str, name: str) -> pl.DataFrame:
         columns = table(target).names
@@ -280,7 +311,7 @@ def _fields(form: LineFormat, target: str) -> set[str]:
 
 def staged_columns(form: LineFormat, target: str) -> dict[str, str]:
     """Column -> DuckDB type of what is staged for a target: the base columns, the context, and every field of its lines."""
-    types = dict.fromkeys(BASE, "DOUBLE") | {"line": "BIGINT", "run": "INTEGER", "stamped": "BOOLEAN"}
+    types = dict.fromkeys(BASE, "DOUBLE") | {"line": "BIGINT", "run": "INTEGER", "stamped": "BOOLEAN", "must": "BOOLEAN"}
     types |= dict.fromkeys(("clk", "outer_kind", "kind"), "VARCHAR") | dict.fromkeys(form.context_columns, "BIGINT")
     for line in form.lines:
         for name, spec in line.fields.items() if line.into == target else ():
@@ -312,7 +343,8 @@ def records_of(source: Readable, matchers: Sequence[Matcher], block: int) -> Ite
     """
     literals = sorted({text for matcher in matchers for text in matcher.literals})
     splits = [a for m in matchers for line in m.form.lines if line.split_before for a in line.anchors]
-    quoted = is_quoted(source.head().text)
+    head = source.head().text
+    quoted, peelers = is_quoted(head), active_peelers(head)
     goes_on, cut_before = False, False
     for first_line, text in source.blocks(block):
         frame, piece = _lines(text, quoted)
@@ -326,7 +358,7 @@ def records_of(source: Readable, matchers: Sequence[Matcher], block: int) -> Ite
         if piece is not None or cut_before:
             frame, cut_before = _drop_pieces(frame, cut_before)
         blank = frame.filter(frame["text"].str.strip_chars().str.len_bytes() == 0)["line"]
-        yield (_records(frame, text, literals, splits) if literals else None), blank, frame.height
+        yield (_records(frame, text, literals, splits, peelers) if literals else None), blank, frame.height
         goes_on = not ends
 
 
@@ -374,7 +406,7 @@ def _drop_pieces(frame: pl.DataFrame, cut_before: bool) -> tuple[pl.DataFrame, b
     return frame.drop("piece"), bool(frame["piece"].tail(1).any())
 
 
-def _records(frame: pl.DataFrame, text: str, literals: list[str], splits: list[str]) -> pl.DataFrame | None:
+def _records(frame: pl.DataFrame, text: str, literals: list[str], splits: list[str], peelers: frozenset[int]) -> pl.DataFrame | None:
     """Lines with a literal, cut into records (carriage returns, two records on a line), peeled, with their outer time."""
     import polars as pl
 
@@ -389,13 +421,11 @@ def _records(frame: pl.DataFrame, text: str, literals: list[str], splits: list[s
             frame = frame.with_columns(text=pieces, whole=pl.lit(True)).explode("text").filter(pl.col("text") != "")
             last = frame["line"] != frame["line"].shift(-1)
             frame = frame.with_columns(cut=pl.col("cut") | ~last.fill_null(True)).drop("whole")
-    frame = outer_times(peel(frame))
+    frame = outer_times(peel(frame, peelers))
     return frame.with_columns(rec=pl.int_range(pl.len(), dtype=pl.Int64)).rename({"line": "idx"})
 
 
-def sort_out(
-    records: pl.DataFrame | None, blank: pl.Series, lines: int, tasks: Sequence[Task | Probe], emit: Emit | None = None
-) -> None:
+def sort_out(records: pl.DataFrame | None, blank: pl.Series, lines: int, tasks: Sequence[Task | Probe], emit: Emit | None = None) -> None:
     """Give every record to the first format that matches it, stage it, and count every line of the block for every format."""
     import polars as pl
 

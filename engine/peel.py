@@ -27,15 +27,16 @@ class Peeler:
     pattern: str
     kind: str = ""  # clock kind of `time`
     parse: str = "iso"
+    whole: bool = True  # wraps a whole file, or most of it; otherwise single lines
 
     def has(self, group: str) -> bool:
         return f"(?P<{group}>" in self.pattern
 
 
 PEELERS: tuple[Peeler, ...] = (
-    Peeler("spinner", r"^[\x{2800}-\x{28FF}]\s+"),
-    Peeler("interrupt", r"^(?:\^C)+"),
-    Peeler("dots", r"^\.{5,}"),
+    Peeler("spinner", r"^[\x{2800}-\x{28FF}]\s+", whole=False),
+    Peeler("interrupt", r"^(?:\^C)+", whole=False),
+    Peeler("dots", r"^\.{5,}", whole=False),
     Peeler("compose", r"^(?P<key>[A-Za-z0-9][A-Za-z0-9_.-]*) +\| ?"),
     Peeler("kubectl --prefix", r"^\[pod/(?P<key>[^\]\s]+)\] "),
     Peeler("container runtime", rf"^(?P<time>{_RFC3339}) (?:stdout|stderr) [FP] ", "utc"),
@@ -62,12 +63,19 @@ PEELERS: tuple[Peeler, ...] = (
     ),
     Peeler("ts", r"^(?P<time>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?) ", "no-year", "month-name"),
     Peeler("ident", r"^(?P<key>[A-Za-z][A-Za-z0-9_.@/+-]*\[\d+\]): "),
-    Peeler("router", r"^\[ *(?P<key>\d{2,5})\] "),
+    Peeler("router", r"^\[ *(?P<key>\d{2,5})\] ", whole=False),
     Peeler("mpirun", r"^\[(?P<key>\d+,\d+)\]<std(?:out|err)>: ?"),
     Peeler("srun", r"^(?P<key>\d{1,4}): "),
     Peeler("pdsh", r"^(?P<key>[a-z][a-z0-9.-]*\d(?:\.[a-z0-9.-]+)?): "),
 )
-_ANY = "|".join(re.sub(r"\(\?P<\w+>", "(?:", p.pattern) for p in PEELERS)
+WHOLE_SHARE = 0.2  # of the head's lines: a log is wrapped or it is not; half a screen of pasted text is neither
+
+
+def _groupless(pattern: str) -> str:
+    return re.sub(r"\(\?P<\w+>", "(?:", pattern)
+
+
+_ANY = "|".join(_groupless(p.pattern) for p in PEELERS)
 _ANSI = r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[()][A-Z0-9]|\x1b[=>78]"
 _BARE_ANSI = r"\[(?:\d{1,3};)*\d{1,3}m"
 
@@ -108,7 +116,18 @@ def unwrap_json(lines: pl.Series, text: str) -> tuple[pl.Series, pl.Series | Non
     return body.to_series(), frame["outer"], (~ends).fill_null(False)
 
 
-def peel(frame: pl.DataFrame) -> pl.DataFrame:
+def active_peelers(head: str) -> frozenset[int]:
+    """Which wrappers count in this source. One that wraps files and is seen on a few lines only belongs to somebody's prompt."""
+    import polars as pl
+
+    lines = pl.Series([line for line in head.split("\n") if line.strip()], dtype=pl.String)
+    whole = [i for i, p in enumerate(PEELERS) if p.whole]
+    share = lines.str.contains("|".join(_groupless(PEELERS[i].pattern) for i in whole)).mean() if len(lines) else 0.0
+    off = set(whole) if 0 < float(share or 0.0) < WHOLE_SHARE else set()  # type: ignore[arg-type]
+    return frozenset(set(range(len(PEELERS))) - off)
+
+
+def peel(frame: pl.DataFrame, active: frozenset[int] = frozenset(range(len(PEELERS)))) -> pl.DataFrame:
     """`text` without wrappers; adds `raw` (before the first prefix with a time), `outer_raw`, `outer_peeler` and `stream`.
 
     `frame` has `text` and may already have `outer_raw` (from json-file records).
@@ -126,15 +145,17 @@ def peel(frame: pl.DataFrame) -> pl.DataFrame:
         gate = frame["text"].str.contains(_ANY)
         if not gate.any():
             break
-        frame = _peel_once(frame, gate)
+        frame = _peel_once(frame, gate, active)
     return frame.with_columns(raw=pl.coalesce("raw", "text"))
 
 
-def _peel_once(frame: pl.DataFrame, gate: pl.Series) -> pl.DataFrame:
+def _peel_once(frame: pl.DataFrame, gate: pl.Series, active: frozenset[int]) -> pl.DataFrame:
     """One round: each peeler in order over the lines that wear any of them."""
     import polars as pl
 
     for number, peeler in enumerate(PEELERS):
+        if number not in active:
+            continue
         hit = gate & frame["text"].str.contains(peeler.pattern)
         if peeler.kind:
             hit = hit & frame["outer_raw"].is_null()  # one outer time per line: a second one is the program's own

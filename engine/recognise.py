@@ -67,9 +67,7 @@ def recognise(source: Readable, parsers: Sequence[Parser | LineFormat], emit: Em
     return found
 
 
-def _claims(
-    source: Readable, parsers: Sequence[Parser], emit: Emit | None
-) -> tuple[list[tuple[str, Claim]], list[tuple[str, Refusal]]]:
+def _claims(source: Readable, parsers: Sequence[Parser], emit: Emit | None) -> tuple[list[tuple[str, Claim]], list[tuple[str, Refusal]]]:
     from .parse import failed
 
     head = source.head()
@@ -156,8 +154,8 @@ def _cross_check(formats: Sequence[LineFormat]) -> dict[str, set[str]]:
             owners += [form.name] * lines.count("\n")
     claimed = {form.name: matched_lines(text, form) for form in formats}
     takes: dict[str, set[str]] = {form.name: set() for form in formats}
-    for name, lines in claimed.items():
-        for number in lines:
+    for name, numbers in claimed.items():
+        for number in numbers:
             owner = owners[number - 1]
             if owner != name and number in claimed[owner]:
                 takes[name].add(owner)

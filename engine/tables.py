@@ -130,6 +130,7 @@ TABLES: tuple[Table, ...] = (
             C("uncertainty_s", "DOUBLE", "Half-width of the offset.", "s"),
             C("method", "VARCHAR", "How the offset was found."),
             C("interval_s", "DOUBLE", "Time between samples where it is known.", "s"),
+            C("estimated", "BOOLEAN", "The offset is an estimate: good enough to fit, never to confirm."),
         ),
     ),
     Table(
@@ -399,10 +400,17 @@ def ddl(schema: str, declared: Table) -> str:
 
 VIEWS: tuple[View, ...] = (
     View("bench_series", "Steps of sweeps with the series they belong to."),
-    View("scopes", "What a finding is about: sweep steps, and the trace for what no step holds."),
-    View("samples_in_load", "GPU samples per scope and how they got there.", stored=False),
-    View("util_sums", "Utilisation summed over the serving cards, per sampling round.", stored=False),
+    View("in_flight", "How many requests are in flight, piecewise, per source that tells it.", stored=False),
+    View("load_windows", "Stretches of time with at least one request in flight."),
+    View("phases", "What the server did when: prefill, decode, mixed, idle.", stored=False),
+    View("scopes", "What a finding is about: sweep steps, regimes of load, and the trace for what neither holds."),
     View("requests_in_scope", "Server requests per scope and how they got there.", stored=False),
+    View("scope_windows", "The stretches of time of each scope."),
+    View("samples_in_load", "GPU samples that count as during a scope, and how they got there."),
+    View("samples_outside_load", "GPU samples safely outside every load window: the idle baseline.", stored=False),
+    View("idle_power", "Power of a card with the server up and nothing to do."),
+    View("util_sums", "Utilisation summed over the serving cards, per sampling round."),
+    View("client_requests_in_scope", "Requests as a client or saved responses tell them, per scope.", stored=False),
     View("server_in_scope", "Server statistics per scope.", stored=False),
     View("config_in_scope", "One value per setting and scope, with its origin."),
     View("steps", "Totals, per-stream rate, effective concurrency and slopes of every step."),

@@ -34,9 +34,7 @@ WRAPPERS: Mapping[str, Callable[[int, str], str]] = {
 """Name -> what puts a line number and a line into that wrapper. Rows must not change, but for times a wrapper adds."""
 
 
-def rows_of(
-    parser: Parser | LineFormat, text: str | bytes, name: str = "sample.txt", block: int = BLOCK_BYTES
-) -> tuple[Rows, Counts]:
+def rows_of(parser: Parser | LineFormat, text: str | bytes, name: str = "sample.txt", block: int = BLOCK_BYTES) -> tuple[Rows, Counts]:
     """Rows per table (only declared columns; unknown tables or columns are errors) and the counts of one parser over a text."""
     from .parse import read_lines
 
@@ -119,7 +117,7 @@ def wrapped(text: str, wrapper: Callable[[int, str], str]) -> str:
     return "\n".join(wrapper(i, line) if i < len(lines) - 1 else line for i, line in enumerate(lines))
 
 
-def check_block_sizes(form: LineFormat, text: str, sizes: Iterable[int] = (16, 64, 333, 4096)) -> None:
+def check_block_sizes(form: LineFormat, text: str, sizes: Iterable[int] = (50, 700)) -> None:
     """Rows and counts do not depend on where blocks are cut."""
     whole, counts = rows_of(form, text)
     for size in sizes:
@@ -138,10 +136,10 @@ def check_wrappers(form: LineFormat, text: str, names: Iterable[str] = tuple(WRA
 
 
 def values(rows: Rows, ignore: Iterable[str] = ("clocks", "quality")) -> set[tuple[str, str, Any]]:
-    """(table, column, value) of all numbers and words, without line numbers, runs and times."""
+    """(table, column, value) of all numbers and words, without line numbers, runs and times. Settings go by their key."""
     skip = {*TIMES, "line", "run", "request"}
     return {
-        (target, column, value)
+        (target, str(row["key"]) if column in ("value", "num", "num_hi") and "key" in row else column, value)
         for target, found in rows.items()
         if target not in ignore
         for row in found
@@ -179,9 +177,9 @@ def check_conformance(form: LineFormat, derived: Iterable[str] = ()) -> None:
     for sample in form.samples:
         check_block_sizes(form, sample.text)
         check_wrappers(form, sample.text)
-        for at in range(0, len(sample.text), max(1, len(sample.text) // 40)):
+        for at in range(0, len(sample.text), max(1, len(sample.text) // 12)):
             check_cut(form, sample.text, at, derived)
-        for at in range(0, len(sample.text), max(1, len(sample.text) // 10)):
+        for at in range(0, len(sample.text), max(1, len(sample.text) // 5)):
             check_garbled(form, sample.text, at, (at * 7) % 256)
 
 

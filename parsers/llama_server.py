@@ -9,15 +9,17 @@ Versions. Slot lines with and without the `minutes.seconds.milliseconds.microsec
 and Ollama mix them. Build numbers of distribution packages may be 0 or 1 and order nothing.
 
 Tables
-- `requests`: one row per slot and task. started_at: launch. (from a
-  progress line where the launch is not in the log: its stamp minus its `t`). finished_at: release, or the timing lines. first_token_at: the stamp of the
-  timing lines minus decode_ms, or started_at plus prompt_ms. prompt_tokens: computed ones (the cache excluded). cached_tokens: start of the
-  first range cleared after the launch, else whole prompt minus computed ones. decode_steps: tokens minus one where the printed ms per token
+- `requests`: one row per slot and task. started_at: launch (where that is not in the log, from a progress line: its stamp minus its
+  `t`). finished_at: release, or the timing lines. first_token_at: the stamp of the timing lines minus decode_ms, or started_at plus
+  prompt_ms. prompt_tokens: computed ones (the cache excluded). cached_tokens: start of the first range cleared after the launch, else
+  whole prompt minus computed ones. decode_steps: tokens minus one where the printed ms per token
   shows that the rate leaves the first token out (build 10406 and later). status: ok with timings; cancelled with a cancel line, or
   where a request was launched and released without timings in a log that prints timings; else unknown (embeddings print none).
+- `server_samples`: slots in service where a status poll is logged (2024).
 - `server_events`: arrival, defer, loading, loaded, kv-full, purge, re-prefill, fallback, error.
 - `server_config` keys: slots, slots_source (n_slots, auto, command line), slots_seen (highest slot plus one: a lower bound), n_ctx_slot,
-  n_ctx, n_batch, n_ubatch, kv_unified, build, verbosity, layers_offloaded, layers_total, flash_attn, graph_splits, graph_splits_decode, sched_copies,
+  n_ctx, n_batch, n_ubatch, kv_unified, build, verbosity, layers_offloaded, layers_total, flash_attn, graph_splits,
+  graph_splits_decode, sched_copies,
   pipeline_parallel, split, split_devices, device_model_mib (one row per device: value is its name), cpu_model_mib, kv_buffer_mib (one row
   per device).
 - `gpus`: the devices the server names, with the PCI id where it is printed. `models`: one row per loaded weight file.
@@ -35,20 +37,20 @@ Traps
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..engine.line_format import Int, Line, LineFormat, Num, Sample, Stamp, Text, Word
 
 _SLOT = r"slot +\S+: id +\d+ \| task -?\d+ \| *"
 _TEXT = r"(?:INFO|WARN|ERR|VERB) +\[ *\w+\] +"
 _JSON = r'\{"[^{}]*"(?:msg|message)":"\s*'
 _ANY = rf"^(?:{_SLOT}|{_TEXT}|{_JSON})$"
-_ANY_OR_BARE = rf"^(?:{_SLOT}|{_TEXT}|{_JSON}|\s*)$"
 _SRV = r"^(?:main|srv +\S+): +$"
 _LIB = r"^\w+: +$"
 _LOAD = r"^(?:llm_)?load_tensors: +"
 _WHO = {
     "slot": Int(r'(?:^slot +\S+: id +|\bid_slot=|"(?:id_slot|slot_id)":)(\d+)'),
     "task": Int(r'(?:^slot +\S+: id +\d+ \| task |\bid_task=|"(?:id_task|task_id)":)(-?\d+)'),
-    "label": Text(r"^(slot) "),
 }
 _GPU = r"(?:CUDA|ROCm|HIP|Vulkan|SYCL|MUSA|CANN|MTL|Metal|GPUOpenCL|OpenCL|WebGPU)"
 _CONTEXT = ("llama_context: ", "llama_new_context_with_model: ", "llama_init_from_model: ")
@@ -58,17 +60,16 @@ _REQUEST_LINES = (
         "prompt",
         into="requests*",
         anchor="prompt eval time",
-        after=_ANY_OR_BARE,
+        after=_ANY,
         fields={**_WHO, "prompt_ms": Num(r"prompt eval time += +([\d.]+) ms"), "prompt_n": Int(r"prompt eval time[^/]*/ +(\d+) tokens")},
         need=("prompt_ms", "prompt_n"),
-        inherit=("slot", "task"),
         serves=True,
     ),
     Line(
         "decode",
         into="requests*",
         anchor="eval time",
-        after=rf"^(?:{_SLOT}|{_TEXT}generation |{_JSON}generation |\s*)$",
+        after=rf"^(?:{_SLOT}|{_TEXT}generation |{_JSON}generation )$",
         fields={
             **_WHO,
             "decode_ms": Num(r"eval time += +([\d.]+) ms"),
@@ -76,17 +77,15 @@ _REQUEST_LINES = (
             "per_token": Num(r"\( *([\d.]+) ms per token"),
         },
         need=("decode_ms", "output_n"),
-        inherit=("slot", "task"),
         serves=True,
     ),
     Line(
         "draft",
         into="requests*",
         anchor="draft acceptance",
-        after=rf"^(?:{_SLOT}|\s*)$",
+        after=rf"^{_SLOT}$",
         fields={**_WHO, "accepted_n": Int(r"\( *(\d+) accepted"), "drafted_n": Int(r"/ *(\d+) generated")},
         need=("accepted_n", "drafted_n"),
-        inherit=("slot", "task"),
         serves=True,
     ),
     Line(
@@ -263,6 +262,18 @@ _CONFIG_LINES = (
         need=("n_slots",),
     ),
     Line(
+        "slot data",
+        into="server_config*",
+        anchor="slot data",
+        after=rf"^(?:{_TEXT}|{_JSON})$",
+        fields={
+            "idle_n": Int(r'(?:\bn_idle_slots=|"n_idle_slots":)(\d+)'),
+            "busy_n": Int(r'(?:\bn_processing_slots=|"n_processing_slots":)(\d+)'),
+        },
+        need=("idle_n", "busy_n"),
+        serves=True,
+    ),
+    Line(
         "auto slots",
         into="server_config*",
         anchor=("n_parallel is set to auto, using n_parallel = ", "setting n_parallel = "),
@@ -381,7 +392,9 @@ _CONFIG_LINES = (
     Line(
         "context",
         into="server_config*",
-        anchor=tuple(f"{label}{key}" for label in _CONTEXT for key in ("n_ctx", "n_batch", "n_ubatch", "n_seq_max", "flash_attn", "kv_unified")),
+        anchor=tuple(
+            f"{label}{key}" for label in _CONTEXT for key in ("n_ctx", "n_batch", "n_ubatch", "n_seq_max", "flash_attn", "kv_unified")
+        ),
         after=r"^$",
         fields={
             "n_ctx": Int(r": n_ctx += +(\d+)"),
@@ -499,7 +512,6 @@ _NOISE = (
     "total time =",
     "graphs reused =",
     "acc per pos =",
-    "n_remaining = ",
     "prompt processing progress",
     "| prompt done, ",
     "prompt processing done",
@@ -513,14 +525,11 @@ _NOISE = (
 )
 
 _REQUESTS = """
-WITH marked AS (
-    SELECT *, bool_or(label = 'slot' AND stamped AND clk_since) OVER (PARTITION BY run) AS prefixed
-    FROM (SELECT *, coalesce(res <= 1e-6, false) AS clk_since FROM staged)
-), known AS (
+WITH known AS (
     SELECT *, sum(CASE WHEN kind = 'launch' THEN 1 ELSE 0 END) OVER (PARTITION BY run, slot, task ORDER BY line) AS life
-    FROM marked
-    WHERE kind IN ('launch', 'whole prompt', 'cached', 'prefilling', 'generating', 'prompt', 'decode', 'draft', 'release') AND slot IS NOT NULL AND task >= 0
-      AND (label IS NULL OR stamped OR NOT coalesce(prefixed, false))
+    FROM staged
+    WHERE kind IN ('launch', 'whole prompt', 'cached', 'prefilling', 'generating', 'prompt', 'decode', 'draft', 'release')
+        AND slot IS NOT NULL AND task >= 0
 ), steps AS (
     SELECT run, sign(sum(CASE
         WHEN output_n > 1 AND abs(abs(decode_ms / output_n - per_token) - abs(decode_ms / (output_n - 1) - per_token)) > 0.006
@@ -528,7 +537,8 @@ WITH marked AS (
     FROM known WHERE kind = 'decode' GROUP BY run
 ), lives AS (
     SELECT run, slot, task, life, min(line) AS line,
-        CAST(run AS VARCHAR) || ':' || CAST(task AS VARCHAR) || CASE WHEN life > 1 THEN '.' || CAST(life AS VARCHAR) ELSE '' END AS request,
+        CAST(run AS VARCHAR) || ':' || CAST(task AS VARCHAR) || CASE WHEN life > 1 THEN '.' || CAST(life AS VARCHAR) ELSE '' END
+            AS request,
         coalesce(min(t) FILTER (kind = 'launch'), min(t) FILTER (kind = 'whole prompt'),
             min(t) FILTER (kind = 'cached' AND p0 = 0), arg_min(t - prefill_s, line) FILTER (kind = 'prefilling')) AS started_at,
         min(t) FILTER (kind = 'release') AS released_at,
@@ -567,9 +577,10 @@ WITH marked AS (
     SELECT run, bool_or(timed) AS prints_timings FROM lives GROUP BY run
 ), both_kinds AS (
     SELECT l.run, l.slot, l.line, l.request, l.started_at, l.resolution_s,
-        coalesce(l.timed_at - l.decode_ms / 1000, l.started_at + l.prompt_ms / 1000) AS first_token_at,
+        coalesce(l.timed_at - l.decode_ms / 1000, l.started_at + l.prompt_ms / 1000) AS first_at,
         coalesce(l.released_at, l.timed_at, l.prompt_timed_at) AS finished_at,
-        l.prompt_n, coalesce(CASE WHEN l.launched THEN l.p0 END, CASE WHEN l.whole_n >= l.prompt_n THEN l.whole_n - l.prompt_n END) AS cached_n,
+        l.prompt_n, coalesce(CASE WHEN l.launched THEN l.p0 END, CASE WHEN l.whole_n >= l.prompt_n THEN l.whole_n - l.prompt_n END)
+            AS cached_n,
         l.output_n, l.drafted_n, l.accepted_n, l.prompt_ms, l.decode_ms,
         CASE WHEN g.task IS NOT NULL OR (l.launched AND l.released AND NOT l.timed AND r.prints_timings) THEN 'cancelled'
              WHEN l.timed THEN 'ok' END AS status
@@ -580,10 +591,14 @@ WITH marked AS (
         prompt_n, NULL, output_n, drafted_n, accepted_n, prompt_ms, decode_ms, 'ok'
     FROM alone
 )
-SELECT b.line, 'server' AS origin, 'llama.cpp' AS server, b.run, b.request, b.slot, b.started_at, b.first_token_at, b.finished_at, b.resolution_s,
+SELECT b.line, 'server' AS origin, 'llama.cpp' AS server, b.run, b.request, b.slot, b.started_at,
+    CASE WHEN b.first_at < b.started_at - b.resolution_s OR b.first_at > b.finished_at + b.resolution_s THEN NULL ELSE b.first_at END
+        AS first_token_at,
+    b.finished_at, b.resolution_s,
     CAST(b.prompt_n AS DOUBLE) AS prompt_tokens, CAST(b.cached_n AS DOUBLE) AS cached_tokens, CAST(b.output_n AS DOUBLE) AS output_tokens,
     CAST(b.drafted_n AS DOUBLE) AS drafted_tokens, CAST(b.accepted_n AS DOUBLE) AS accepted_tokens, b.prompt_ms, b.decode_ms,
-    CAST(CASE WHEN s.first_left_out > 0 THEN greatest(b.output_n - 1, 0) ELSE b.output_n END AS DOUBLE) AS decode_steps, b.status
+    CAST(CASE WHEN b.output_n IS NULL THEN NULL WHEN s.first_left_out > 0 THEN greatest(b.output_n - 1, 0) ELSE b.output_n END AS DOUBLE)
+        AS decode_steps, b.status
 FROM both_kinds b LEFT JOIN steps s ON s.run = b.run
 ORDER BY b.line
 """
@@ -605,7 +620,8 @@ WITH {_SECTIONS}, buffers AS (
     FROM sectioned s JOIN main_section m ON m.run = s.run AND m.section = s.section WHERE s.kind = 'model buffer'
 ), loads AS (
     SELECT b.run FROM buffers b JOIN staged s ON s.run = b.run
-    WHERE s.kind IN ('context', 'kv buffer', 'kv size', 'kv self size', 'pipeline', 'graph splits', 'copies', 'slots', 'new slot', 'launch', 'release')
+    WHERE s.kind IN ('context', 'kv buffer', 'kv size', 'kv self size', 'pipeline', 'graph splits', 'copies', 'slots', 'new slot',
+        'launch', 'release')
     GROUP BY b.run HAVING max(s.line) > max(b.line)
 ), splits AS (
     SELECT run, min(line) AS line, count(DISTINCT device) FILTER (gpu) AS gpus, count(*) FILTER (gpu OR remote) AS all_devices,
@@ -618,12 +634,12 @@ WITH {_SECTIONS}, buffers AS (
         arg_max(n_parallel, line) AS n_parallel, min(line) FILTER (n_parallel IS NOT NULL) AS auto_line,
         CASE WHEN min(new_slot) = 0 AND count(DISTINCT new_slot) = max(new_slot) + 1
             AND max(line) > max(line) FILTER (new_slot IS NOT NULL) THEN max(new_slot) + 1 END AS listed,
-        min(line) FILTER (new_slot IS NOT NULL) AS listed_line
+        min(line) FILTER (new_slot IS NOT NULL) AS listed_line, max(idle_n + busy_n) AS polled, min(line) FILTER (idle_n IS NOT NULL) AS polled_line
     FROM staged GROUP BY run
 ), said AS (
-    SELECT run, coalesce(n_line, auto_line, listed_line) AS line, coalesce(n_slots, n_parallel, listed) AS slots,
+    SELECT run, coalesce(n_line, auto_line, listed_line, polled_line) AS line, coalesce(n_slots, n_parallel, listed, polled) AS slots,
         CASE WHEN n_parallel IS NOT NULL THEN 'auto' ELSE 'n_slots' END AS source
-    FROM slots WHERE coalesce(n_slots, n_parallel, listed) IS NOT NULL
+    FROM slots WHERE coalesce(n_slots, n_parallel, listed, polled) IS NOT NULL
 ), args AS (
     SELECT run, line, arg, lead(arg_n) OVER w AS n, lead(line) OVER w - line AS gap
     FROM staged WHERE kind = 'argument' WINDOW w AS (PARTITION BY run ORDER BY line)
@@ -631,22 +647,25 @@ WITH {_SECTIONS}, buffers AS (
     SELECT run, line, n FROM args WHERE arg IS NOT NULL AND n IS NOT NULL AND gap <= 3
     UNION ALL
     SELECT run, line, command_n FROM staged WHERE kind = 'command' AND command_n IS NOT NULL
-        AND line < coalesce((SELECT min(line) FROM staged WHERE label = 'slot'), 9223372036854775807)
+        AND line < coalesce((SELECT min(line) FROM staged WHERE task IS NOT NULL), 9223372036854775807)
 ), asked AS (
     SELECT run, min(line) AS line, min(n) AS slots, 'command line' AS source FROM commands
     WHERE NOT EXISTS (SELECT 1 FROM said) GROUP BY run HAVING count(DISTINCT n) = 1
 ), settings AS (
     SELECT s.* FROM sectioned s LEFT JOIN main_section m ON m.run = s.run
-    WHERE m.section IS NULL OR m.section = s.section OR s.kind NOT IN ('context', 'graph splits', 'copies', 'pipeline', 'no-pipeline', 'flash attention')
+    WHERE m.section IS NULL OR m.section = s.section OR s.kind NOT IN ('context', 'graph splits', 'copies', 'pipeline', 'no-pipeline',
+        'flash attention')
 ), numbers AS (
     SELECT run, key, arg_max(num, line) AS num, max(line) AS line FROM (
         UNPIVOT (SELECT run, line, build, verbosity, slot_ctx, n_ctx_seq, n_ctx, n_batch, n_ubatch, graph_splits, graph_splits_decode,
             copies AS sched_copies FROM settings)
-        ON build, verbosity, slot_ctx, n_ctx_seq, n_ctx, n_batch, n_ubatch, graph_splits, graph_splits_decode, sched_copies INTO NAME key VALUE num
+        ON build, verbosity, slot_ctx, n_ctx_seq, n_ctx, n_batch, n_ubatch, graph_splits, graph_splits_decode, sched_copies
+            INTO NAME key VALUE num
     ) GROUP BY run, key
 ), last_values AS (
     SELECT run, line, CASE WHEN key IN ('slot_ctx', 'n_ctx_seq') THEN 'n_ctx_slot' ELSE key END AS key, num FROM numbers
-    QUALIFY row_number() OVER (PARTITION BY run, CASE WHEN key IN ('slot_ctx', 'n_ctx_seq') THEN 'n_ctx_slot' ELSE key END ORDER BY key DESC) = 1
+    QUALIFY row_number() OVER (PARTITION BY run, CASE WHEN key IN ('slot_ctx', 'n_ctx_seq') THEN 'n_ctx_slot' ELSE key END
+        ORDER BY key DESC) = 1
 ), words AS (
     SELECT run, key, arg_max(word, line) AS word, max(line) AS line FROM (
         UNPIVOT (SELECT run, line, unified AS kv_unified,
@@ -666,7 +685,8 @@ WITH {_SECTIONS}, buffers AS (
     SELECT run, line, 'slots' AS key, CAST(slots AS VARCHAR) AS value, CAST(slots AS DOUBLE) AS num, NULL AS num_hi FROM said
     UNION ALL SELECT run, line, 'slots', CAST(slots AS VARCHAR), CAST(slots AS DOUBLE), NULL FROM asked
     UNION ALL SELECT run, line, 'slots_source', source, NULL, NULL FROM (FROM said UNION ALL FROM asked)
-    UNION ALL SELECT run, min(line), 'slots_seen', NULL, max(slot) + 1, NULL FROM staged WHERE slot IS NOT NULL AND kind <> 'cancel' GROUP BY run
+    UNION ALL SELECT run, min(line), 'slots_seen', NULL, max(slot) + 1, NULL FROM staged WHERE slot IS NOT NULL AND kind <> 'cancel'
+        GROUP BY run
     UNION ALL SELECT run, line, key, CAST(CAST(num AS BIGINT) AS VARCHAR), num, NULL FROM last_values
     UNION ALL SELECT run, line, key, word, NULL, NULL FROM words
     UNION ALL SELECT run, line, 'layers_offloaded', CAST(offloaded AS VARCHAR), offloaded, NULL FROM offload
@@ -674,18 +694,26 @@ WITH {_SECTIONS}, buffers AS (
     UNION ALL SELECT run, line, 'split', split, NULL, NULL FROM sure_split WHERE split IS NOT NULL
     UNION ALL SELECT p.run, min(p.line), 'split', 'layer', NULL, NULL FROM staged p WHERE p.kind = 'pipeline'
         AND NOT EXISTS (SELECT 1 FROM sure_split x WHERE x.run = p.run AND x.split IS NOT NULL) GROUP BY p.run
-    UNION ALL SELECT run, line, 'split_devices', NULL, gpus, CASE WHEN all_devices > gpus THEN all_devices END FROM splits WHERE all_devices > 0
+    UNION ALL SELECT run, line, 'split_devices', NULL, gpus, CASE WHEN all_devices > gpus THEN all_devices END FROM splits
+        WHERE all_devices > 0
         AND NOT split_rows AND NOT meta
-    UNION ALL SELECT run, max(line), 'split_devices', NULL, max(meta_devices), NULL FROM staged WHERE meta_devices IS NOT NULL GROUP BY run
+    UNION ALL SELECT run, max(line), 'split_devices', NULL, max(meta_devices), NULL FROM staged WHERE meta_devices IS NOT NULL
+        GROUP BY run
     UNION ALL SELECT run, line, 'device_model_mib', device, buffer_mib, NULL FROM buffers WHERE gpu OR remote
     UNION ALL SELECT run, min(line), 'cpu_model_mib', NULL, sum(buffer_mib), NULL FROM buffers
         WHERE run IN (FROM loads) AND (buffer LIKE 'CPU%' OR buffer LIKE '%\\_Host' ESCAPE '\\') GROUP BY run
     UNION ALL SELECT run, min(line), 'kv_buffer_mib', kv_device, sum(kv_mib), NULL FROM sectioned x WHERE kv_mib IS NOT NULL
-        AND (section = (SELECT section FROM main_section m WHERE m.run = x.run) OR NOT EXISTS (SELECT 1 FROM main_section m WHERE m.run = x.run))
-        AND line < (SELECT max(line) FROM staged z WHERE z.run = x.run AND z.kind IN ('graph splits', 'copies', 'slots', 'new slot', 'launch', 'pipeline',
+        AND (section = (SELECT section FROM main_section m WHERE m.run = x.run) OR NOT EXISTS (SELECT 1 FROM main_section m
+            WHERE m.run = x.run))
+        AND line < (SELECT max(line) FROM staged z WHERE z.run = x.run AND z.kind IN ('graph splits', 'copies', 'slots', 'new slot',
+            'launch', 'pipeline',
             'kv self size')) GROUP BY run, kv_device
 )
 SELECT line, 'llama.cpp' AS server, run, key, value, num, num_hi, 'logged' AS origin FROM found ORDER BY line, key, value
+"""
+
+_POLLS = """
+SELECT line, t AS time, 'llama.cpp' AS server, run, CAST(busy_n AS DOUBLE) AS running FROM staged WHERE kind = 'slot data'
 """
 
 _EVENTS = """
@@ -695,7 +723,8 @@ FROM staged WHERE kind = 'no-pipeline'
 
 _GPUS = """
 WITH named AS (
-    SELECT line, coalesce(gpu_device, CASE WHEN index IS NOT NULL THEN CASE WHEN gfx IS NULL THEN 'CUDA' ELSE 'ROCm' END || CAST(index AS VARCHAR) END)
+    SELECT line, coalesce(gpu_device, CASE WHEN index IS NOT NULL THEN CASE WHEN gfx IS NULL THEN 'CUDA' ELSE 'ROCm' END || CAST(index
+        AS VARCHAR) END)
         AS device, gpu_name, bus, vram
     FROM staged WHERE kind IN ('cuda device', 'device info', 'using device')
 )
@@ -707,14 +736,17 @@ _MODELS = f"""
 WITH {_SECTIONS}, caches AS (
     SELECT s.run, s.section, sum(kv_total_mib * 1048576 / (kv_cells * coalesce(kv_streams, 1))) AS per_token
     FROM sectioned s WHERE s.kind = 'kv size' AND kv_cells > 0 GROUP BY s.run, s.section
-    HAVING max(s.line) < (SELECT max(line) FROM staged z WHERE z.run = s.run AND z.kind IN ('graph splits', 'copies', 'slots', 'new slot', 'launch'))
+    HAVING max(s.line) < (SELECT max(line) FROM staged z WHERE z.run = s.run AND z.kind IN ('graph splits', 'copies', 'slots',
+        'new slot', 'launch'))
 ), selves AS (
     SELECT run, section, max(kv_self_mib) * 1048576 / nullif(max(n_ctx), 0) AS per_token FROM sectioned GROUP BY run, section
 ), facts AS (
-    SELECT run, section, min(line) FILTER (kind IN ('weights', 'gguf', 'meta')) AS line, arg_max(arch, line) AS arch, arg_max(model_name, line) AS name,
+    SELECT run, section, min(line) FILTER (kind IN ('weights', 'gguf', 'meta')) AS line, arg_max(arch, line) AS arch, arg_max(model_name,
+        line) AS name,
         coalesce(arg_max(params_b, line), arg_max(params_t, line), arg_max(params_m, line)) AS params_total_b,
         coalesce(arg_max(size_gib, line), arg_max(size_mib, line)) AS file_bytes, arg_max(bpw, line) AS bits_per_weight,
-        arg_max(layers, line) AS layers, arg_max(hidden, line) AS hidden, arg_max(kv_heads, line) AS kv_heads, arg_max(head_dim, line) AS head_dim,
+        arg_max(layers, line) AS layers, arg_max(hidden, line) AS hidden, arg_max(kv_heads, line) AS kv_heads, arg_max(head_dim, line)
+            AS head_dim,
         arg_max(experts, line) AS experts, arg_max(experts_used, line) AS experts_per_token, arg_max(quantisation, line) AS quantisation
     FROM sectioned GROUP BY run, section HAVING bool_or(kind IN ('gguf', 'meta')) AND coalesce(arch, CAST(layers AS VARCHAR),
         CAST(params_total_b AS VARCHAR), CAST(file_bytes AS VARCHAR), CAST(hidden AS VARCHAR)) IS NOT NULL
@@ -723,7 +755,8 @@ WITH {_SECTIONS}, caches AS (
     FROM facts f LEFT JOIN caches c USING (run, section) LEFT JOIN selves s USING (run, section)
     QUALIFY row_number() OVER (PARTITION BY run, arch, name, params_total_b, file_bytes, f.layers ORDER BY section DESC) = 1
 )
-SELECT line, name, arch, run, CAST(row_number() OVER (PARTITION BY run ORDER BY section) - 1 AS INTEGER) AS section, params_total_b, file_bytes,
+SELECT line, name, arch, run, CAST(row_number() OVER (PARTITION BY run ORDER BY section) - 1 AS INTEGER) AS section, params_total_b,
+    file_bytes,
     bits_per_weight, layers, hidden, kv_heads, head_dim, experts, experts_per_token, kv_bytes_per_token, quantisation
 FROM last_load ORDER BY line
 """
@@ -741,7 +774,7 @@ slot update_slots: id  1 | task 7 | new prompt, n_ctx_slot = 2048, n_keep = 0, n
 slot update_slots: id  1 | task 7 | kv cache rm [40, end)
 slot update_slots: id  1 | task 7 | prompt processing progress, n_past = 300, n_tokens = 260, progress = 0.866667
 slot      release: id  1 | task 7 | stop processing: n_past = 319, truncated = 0
-slot print_timing: id  1 | task 7 | 
+slot print_timing: id  1 | task 7 |\x20
 prompt eval time =     130.00 ms /   260 tokens (    0.50 ms per token,  2000.00 tokens per second)
 srv  log_server_r: request: POST /v1/chat/completions 127.0.0.1 200
        eval time =     400.00 ms /    20 tokens (   20.00 ms per token,    50.00 tokens per second)
@@ -763,8 +796,10 @@ _SAMPLE_2026 = """\
 1.02.001.000 I slot launch_slot_: id  0 | task 3 | processing task, is_child = 0
 1.02.001.100 I slot   operator(): id  0 | task 3 | new prompt, n_ctx_slot = 8192, n_keep = 0, task.n_tokens = 500
 1.02.001.200 I slot   operator(): id  0 | task 3 | cached n_tokens = 100, memory_seq_rm [100, end)
-1.06.001.000 I slot print_timing: id  0 | task 3 | prompt eval time =    1000.00 ms /   400 tokens (    2.50 ms per token,   400.00 tokens per second)
-1.06.001.000 I slot print_timing: id  0 | task 3 |        eval time =    3000.00 ms /    31 tokens (  100.00 ms per token,    10.00 tokens per second)
+1.06.001.000 I slot print_timing: id  0 | task 3 | prompt eval time =    1000.00 ms /   400 tokens (    2.50 ms per token, \
+  400.00 tokens per second)
+1.06.001.000 I slot print_timing: id  0 | task 3 |        eval time =    3000.00 ms /    31 tokens (  100.00 ms per token, \
+   10.00 tokens per second)
 1.06.001.001 I slot print_timing: id  0 | task 3 |       total time =    4000.00 ms /   431 tokens
 1.06.001.002 I slot print_timing: id  0 | task 3 | draft acceptance = 0.75000 (   15 accepted /    20 generated), mean len =  1.94
 1.06.001.500 I slot      release: id  0 | task 3 | stop processing: n_tokens = 530, truncated = 0
@@ -787,7 +822,8 @@ INFO [            update_slots] slot released | tid="130000000000001" timestamp=
 """
 
 _SAMPLE_JSON = """\
-{"function":"launch_slot_with_task","id_slot":2,"id_task":9,"level":"INFO","line":1000,"msg":"slot is processing task","tid":"1","timestamp":1712000000}
+{"function":"launch_slot_with_task","id_slot":2,"id_task":9,"level":"INFO","line":1000,"msg":"slot is processing task",\
+"tid":"1","timestamp":1712000000}
 {"function":"print_timings","id_slot":2,"id_task":9,"level":"INFO","line":310,"msg":"prompt eval time     =     500.00 ms /   100 tokens \
 (    5.00 ms per token,   200.00 tokens per second)","n_prompt_tokens_processed":100,"tid":"1","timestamp":1712000004}
 {"function":"print_timings","id_slot":2,"id_task":9,"level":"INFO","line":322,"msg":"generation eval time =    3000.00 ms /    60 runs   \
@@ -799,6 +835,17 @@ srv  update_slots: prompt: 'why does it say slot print_timing: id  0 | task 3 | 
 user wrote: prompt eval time =     130.00 ms /   260 tokens (    0.50 ms per token,  2000.00 tokens per second)
 """
 
+_BARE = tuple(  # the lines of a timing block that is one record: only its header names slot and task
+    replace(line, after=r"^\s*$", inherit=("slot", "task"), fields={k: v for k, v in line.fields.items() if k not in _WHO})
+    for line in _REQUEST_LINES
+    if line.kind in ("prompt", "decode", "draft")
+)
+_UNPREFIXED = ("cuda device", "command", "cuda-error", "no-gpu")  # printed before the log is set up, or outside of it
+_PREFIXED = tuple(
+    line if line.kind in _UNPREFIXED else replace(line, prefixed=True)
+    for line in (*_REQUEST_LINES, *_EVENT_LINES, *_CONFIG_LINES, *_MODEL_LINES, *_DEVICE_LINES)
+)
+
 PARSER = LineFormat(
     name="llama-server",
     server="llama.cpp",
@@ -807,9 +854,16 @@ PARSER = LineFormat(
         Stamp(r'(?:\| tid="[^"]*" timestamp=|"timestamp":)(\d{10})\b', parse="unix", clock="utc", resolution_s=1.0, search=True),
     ),
     context={"slot,task": r"^slot +\S+: +(?:id +(?P<slot>\d+) \| task (?P<task>-?\d+) \|\s*$)?"},
-    lines=(*_REQUEST_LINES, *_EVENT_LINES, *_CONFIG_LINES, *_MODEL_LINES, *_DEVICE_LINES),
+    lines=(*_PREFIXED, *_BARE),
     noise=_NOISE,
-    assemble={"requests": _REQUESTS, "server_config": _CONFIG, "server_events": _EVENTS, "gpus": _GPUS, "models": _MODELS},
+    assemble={
+        "requests": _REQUESTS,
+        "server_config": _CONFIG,
+        "server_events": _EVENTS,
+        "server_samples": _POLLS,
+        "gpus": _GPUS,
+        "models": _MODELS,
+    },
     samples=(
         Sample(
             text=_SAMPLE_2025,

@@ -17,7 +17,8 @@ What the columns mean:
   other rate column (a quality row says so) and stays NULL where that does not decide. `aggregate_counts` is `output` or `total`
   only where the header says so. `per_stream_counts` is `derived` where the column equals aggregate / concurrency in every row
   above one stream (two at least), `latency` where it equals output length / latency, `decode` where the header says decode, TG,
-  TPOT, ITL or eval or every row is 1 / TPOT; else NULL. A throughput that falls with concurrency is not called aggregate. "Total" beside a per-stream column means all streams, not prompt plus output.
+  TPOT, ITL or eval or every row is 1 / TPOT; else NULL. A throughput that falls with concurrency is not called aggregate.
+  "Total" beside a per-stream column means all streams, not prompt plus output.
 - latencies: a header without mean, median or p99 is read as the mean (a quality row says so); other percentiles have no column.
 - `wall_s`: a wall, duration or elapsed column only, never computed.
 - units come from the header or the cell. Without one a latency stays NULL, unless the numbers leave no choice: a first token under

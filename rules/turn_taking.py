@@ -24,16 +24,21 @@ Known problems
 from ..engine.rule import STATE, Experiment, Limit, Rival, Route, Rule
 
 FACTS = """
-WITH sums AS (
+WITH phased AS (
+    -- decode alone where the server tells phases apart: prefill of a layer split is pipelined and raises the sum
+    SELECT *, count(*) FILTER (complete AND phase = 'decode') OVER (PARTITION BY scope_id) >= 10 AS cut FROM main.util_sums
+), picked AS MATERIALIZED (
+    FROM phased WHERE complete AND (NOT cut OR phase = 'decode')
+), sums AS (
     SELECT
         scope_id, avg(util_sum) AS util_sum, min(util_sum) AS util_sum_min, max(util_sum) AS util_sum_max, count(*) AS rounds,
         stddev_samp(util_sum) / sqrt(count(*)) AS se, max(cards) AS cards,
         [{'source_id': min(source_id), 'line': min(line)}, {'source_id': max(source_id), 'line': max(line)}] AS ev
-    FROM main.util_sums WHERE complete GROUP BY scope_id
+    FROM picked GROUP BY scope_id
 ), means AS (
     SELECT l.scope_id, l.gpu, avg(l.util_gpu) AS mean_util
-    FROM main.samples_in_load l JOIN main.util_sums u USING (scope_id, source_id, cycle)
-    WHERE u.complete GROUP BY l.scope_id, l.host, l.gpu HAVING max(l.util_gpu) > 2 OR max(l.mem_used) > 1024
+    FROM main.samples_in_load l JOIN picked u USING (scope_id, source_id, cycle)
+    GROUP BY l.scope_id, l.host, l.gpu HAVING max(l.util_gpu) > 2 OR max(l.mem_used) > 1024
 ), per_card AS (
     SELECT scope_id, min(mean_util) AS card_min, string_agg(printf('%.1f', mean_util), ' + ' ORDER BY gpu) AS cards_text FROM means GROUP BY scope_id
 ), split AS (

@@ -7,11 +7,16 @@ the lowest and the highest value per pixel, so that no peak is lost. A chart who
 
 from __future__ import annotations
 
+import contextlib
+import json
 import re
-import threading
+import subprocess
+import sys
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from html import escape
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ..phrase import number
@@ -58,6 +63,10 @@ TITLES = {
 }
 
 
+# XML has no such characters, and vl-convert does not survive them
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
 @dataclass
 class Drawing:
     """A chart before it is SVG, and what it says in words."""
@@ -66,8 +75,8 @@ class Drawing:
     says: str
 
 
-def draw(analysis: Analysis) -> dict[str, str]:
-    """Chart name -> SVG text, in the order of TITLES; only those that have data."""
+def draw(analysis: Analysis, renderer: Renderer | None = None) -> dict[str, str]:
+    """Chart name -> SVG text, in the order of TITLES; only those that have data. A `renderer` made earlier has started meanwhile."""
     store, result = analysis.store, analysis.result
     makers: dict[str, Callable[[], Callable[[], Drawing] | None]] = {
         "utilisation": lambda: _utilisation(store),
@@ -77,36 +86,101 @@ def draw(analysis: Analysis) -> dict[str, str]:
     }
     ready = {name: make for name, maker in makers.items() if (make := maker()) is not None}
     if not ready:
+        if renderer:
+            renderer.close()
         return {}
-    renderer = threading.Thread(target=_start_renderer, daemon=True)
-    renderer.start()  # 0.3 s of its own, beside the import of altair
-    drawings = {name: make() for name, make in ready.items()}
-    renderer.join()
-    return {name: _finish(name, _svg(drawing.chart), drawing.says) for name, drawing in drawings.items()}
+    renderer = renderer or Renderer()
+    with ThreadPoolExecutor(1) as queue:
+        drawn = {}
+        for name, make in ready.items():
+            spec, says = _spec(make)
+            drawn[name] = (queue.submit(renderer.svg, spec), says)
+        finished = {name: _finish(name, svg.result(), says) for name, (svg, says) in drawn.items() if svg.result()}
+    renderer.close()
+    return finished
 
 
-def warm() -> threading.Thread:
-    """Start the renderer in the background; a caller that will draw later loses nothing by calling this first."""
-    thread = threading.Thread(target=_start_renderer, daemon=True)
-    thread.start()
-    return thread
+class Renderer:
+    """Vega-Lite to SVG in a process of its own: vl-convert keeps Python's lock while it starts (0.4 s) and draws, so that a thread would
+    not help. Where no process can be had, it draws here. SVGs are the same either way."""
 
+    _CHILD = (
+        "import json, sys, vl_convert\n"
+        "for line in sys.stdin: print(json.dumps(vl_convert.vegalite_to_svg(json.loads(line), vl_version='v6_1')), flush=True)"
+    )
 
-def _start_renderer() -> None:
-    import vl_convert
+    def __init__(self, python: str | None = sys.executable) -> None:
+        self._child: subprocess.Popen[str] | None = None
+        self._lives = False
+        if python:
+            with contextlib.suppress(OSError):
+                self._child = subprocess.Popen(
+                    [python, "-c", self._CHILD],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    text=True,
+                    encoding="utf-8",
+                )
+                self._ask({"data": {"values": [{"a": 1}]}, "mark": "point", "encoding": {}})
 
-    spec = {"data": {"values": [{"a": 1}]}, "mark": "point", "encoding": {}}
-    vl_convert.vegalite_to_svg(spec, vl_version="v6_1")
+    def svg(self, spec: dict[str, Any]) -> str:
+        """One SVG; an empty text for a chart that the renderer does not survive. Blocks; call it from one thread only."""
+        if self._child is not None and not self._lives:
+            try:
+                self._answer()
+                self._lives = True
+            except (OSError, ValueError):
+                self.close()
+        if self._child is not None:
+            try:
+                self._ask(spec)
+                return self._answer()
+            except (OSError, ValueError):
+                self.close()
+        if self._lives:
+            return ""  # what ended the other process would end this one
+        import vl_convert
+
+        return vl_convert.vegalite_to_svg(spec, vl_version="v6_1")
+
+    def _ask(self, spec: dict[str, Any]) -> None:
+        assert self._child and self._child.stdin
+        self._child.stdin.write(json.dumps(spec) + "\n")
+        self._child.stdin.flush()
+
+    def _answer(self) -> str:
+        assert self._child and self._child.stdout
+        return str(json.loads(self._child.stdout.readline()))  # an empty line, from a process that died, is a ValueError
+
+    def close(self) -> None:
+        if self._child is not None:
+            child, self._child = self._child, None
+            child.kill()
+            with contextlib.suppress(OSError), child:  # closes the pipes and waits
+                pass
 
 
 # --- one look, and from Vega's SVG to ours --------------------------------------------------------------------------------------
 
 
-def _svg(chart: alt.TopLevelMixin) -> str:
-    import vl_convert
+def _spec(make: Callable[[], Drawing]) -> tuple[dict[str, Any], str]:
+    """The Vega-Lite of a chart. Checking it against the schema takes longer than drawing: the tests do that, not every run."""
+    from altair.utils.schemapi import debug_mode
 
-    spec = {**chart.to_dict(), "background": None, "padding": {"left": 6, "top": 6, "right": 16, "bottom": 6}, "config": _look()}
-    return vl_convert.vegalite_to_svg(spec, vl_version="v6_1")
+    with debug_mode(False):
+        drawing = make()
+        spec = drawing.chart.to_dict(validate=False)
+    return {**_printable(spec), "background": None, "padding": {"left": 6, "top": 6, "right": 16, "bottom": 6}, "config": _look()}, drawing.says
+
+
+def _printable(value: Any) -> Any:
+    """The same with every name made of characters that a picture can hold."""
+    if isinstance(value, str):
+        return _UNPRINTABLE.sub("?", value)
+    if isinstance(value, dict):
+        return {key: _printable(inner) for key, inner in value.items()}
+    return [_printable(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _look() -> dict[str, Any]:
@@ -117,8 +191,24 @@ def _look() -> dict[str, Any]:
         "font": "sans-serif",
         "aria": False,
         "view": {"stroke": None},
-        "axis": {**plain, "labelColor": muted, "titleColor": muted, "gridColor": grid, "domainColor": grid, "tickColor": grid, "labelOverlap": True},
-        "legend": {"orient": "top", "title": None, "labelColor": text, "labelFontSize": 12, "symbolStrokeWidth": 2.5, "symbolSize": 220, "columnPadding": 14},
+        "axis": {
+            **plain,
+            "labelColor": muted,
+            "titleColor": muted,
+            "gridColor": grid,
+            "domainColor": grid,
+            "tickColor": grid,
+            "labelOverlap": True,
+        },
+        "legend": {
+            "orient": "top",
+            "title": None,
+            "labelColor": text,
+            "labelFontSize": 12,
+            "symbolStrokeWidth": 2.5,
+            "symbolSize": 220,
+            "columnPadding": 14,
+        },
         "title": {"color": text, "fontSize": 13, "fontWeight": 600, "anchor": "start", "frame": "group", "offset": 8},
         "concat": {"spacing": 18},
     }
@@ -141,7 +231,7 @@ def _finish(name: str, svg: str, says: str) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" id="gv-{name}" class="chart" width="{head[1]}" height="{head[2]}" viewBox="{head[3]}" '
         f'role="img" aria-labelledby="gv-{name}-title gv-{name}-desc"><title id="gv-{name}-title">{title}</title>'
-        f'<desc id="gv-{name}-desc">{escape(says)}</desc><style>{_colours(name, body)}</style>{body}'
+        f'<desc id="gv-{name}-desc">{escape(_UNPRINTABLE.sub("?", says))}</desc><style>{_colours(name, body)}</style>{body}'
     )
 
 
@@ -164,10 +254,14 @@ WITH rows_of AS ({rows}), ends AS (
     SELECT min(x) AS lo, max(x) AS hi, max(n) AS n FROM (SELECT series, min(x) AS x, count(*) AS n FROM rows_of GROUP BY series
                                                         UNION ALL SELECT series, max(x), 0 FROM rows_of GROUP BY series)
 ), placed AS (
-    SELECT series, x, y, CASE WHEN n <= 2 * {buckets} THEN x ELSE least(floor((x - lo) / (hi - lo) * {buckets}), {buckets} - 1) END AS bucket
+    SELECT
+        series, x, y,
+        CASE WHEN n <= 2 * {buckets} THEN x ELSE least(floor((x - lo) / (hi - lo) * {buckets}), {buckets} - 1) END AS bucket
     FROM rows_of, ends WHERE x IS NOT NULL
 ), extremes AS (
-    SELECT series, bucket, min({{'y': y, 'x': x}}) FILTER (y IS NOT NULL) AS low, max({{'y': y, 'x': x}}) FILTER (y IS NOT NULL) AS high, min(x) AS x
+    SELECT
+        series, bucket, min(x) AS x,
+        min({{'y': y, 'x': x}}) FILTER (y IS NOT NULL) AS low, max({{'y': y, 'x': x}}) FILTER (y IS NOT NULL) AS high
     FROM placed GROUP BY series, bucket
 )
 SELECT series, low.x AS x, low.y AS y FROM extremes WHERE low IS NOT NULL
@@ -213,8 +307,9 @@ def _shown(total: int, shown: int, what: str) -> str:
 
 _UTIL_PANELS = """
 SELECT u.scope_id, u.source_id, sc.label, s.name AS source, max(u.cards) AS cards, count(*) AS n,
-    avg(u.util_sum) FILTER (u.complete) AS mean, min(u.util_sum) FILTER (u.complete) AS low, max(u.util_sum) FILTER (u.complete) AS high,
-    count(*) FILTER (u.complete) AS whole, bool_and(u.t IS NOT NULL) AND max(u.t) > min(u.t) AS timed, min(u.t) AS began, min(u.cycle) AS first
+    avg(u.util_sum) FILTER (u.complete) AS mean, min(u.util_sum) FILTER (u.complete) AS low,
+    max(u.util_sum) FILTER (u.complete) AS high, count(*) FILTER (u.complete) AS whole,
+    bool_and(u.t IS NOT NULL) AND max(u.t) > min(u.t) AS timed, min(u.t) AS began, min(u.cycle) AS first
 FROM main.util_sums u JOIN main.scopes sc USING (scope_id) LEFT JOIN raw.sources s ON s.source_id = u.source_id
 GROUP BY u.scope_id, u.source_id, sc.label, s.name HAVING count(*) >= 3 ORDER BY u.scope_id = 0, u.scope_id, u.source_id
 """
@@ -246,8 +341,11 @@ def _util_rows(store: Store, panel: dict[str, Any], panels: int) -> pl.DataFrame
     x = _util_x(panel)
     total = f"SELECT 'sum' AS series, {x} AS x, CASE WHEN complete THEN util_sum END AS y FROM main.util_sums {where}"
     if panel["cards"] > CARDS:
-        rows = f"{total} UNION ALL SELECT 'lowest card', {x}, util_min FROM main.util_sums {where} UNION ALL SELECT 'highest card', {x}, util_max FROM main.util_sums {where}"
-        return thin(store, rows, 3, panels)
+        ends = " UNION ALL ".join(
+            f"SELECT '{name} card' AS series, {x} AS x, {column} AS y FROM main.util_sums {where}"
+            for name, column in (("lowest", "util_min"), ("highest", "util_max"))
+        )
+        return thin(store, f"{total} UNION ALL {ends}", 3, panels)
     hosts = f"(SELECT count(DISTINCT host) FROM main.samples_in_load {where}) > 1"
     series = f"CASE WHEN {hosts} THEN coalesce(host, '') || ' ' ELSE '' END || 'gpu' || gpu"
     single = "" if panel["cards"] > 1 else "WHERE FALSE"
@@ -257,7 +355,7 @@ def _util_rows(store: Store, panel: dict[str, Any], panels: int) -> pl.DataFrame
     return thin(store, f"SELECT * FROM ({cards}) UNION ALL SELECT * FROM ({total}) {single}", panel["cards"] + 1, panels)
 
 
-def _util_panel(panel: dict[str, Any], frame: pl.DataFrame, names: Sequence[str]) -> alt.LayerChart:
+def _util_panel(panel: dict[str, Any], frame: pl.DataFrame, names: Sequence[str]) -> Any:
     import altair as alt
 
     domain = [*names, "sum"] if len(names) > 1 else [*names]
@@ -268,7 +366,9 @@ def _util_panel(panel: dict[str, Any], frame: pl.DataFrame, names: Sequence[str]
     x_title = "seconds since the first sample" if panel["timed"] else "sample number (the file has no times)"
     encoding = {
         "x": alt.X("x:Q", title=x_title, axis=alt.Axis(grid=False, tickCount=8), scale=alt.Scale(nice=False, padding=2)),
-        "y": alt.Y("y:Q", title=None, scale=alt.Scale(domain=[0, top], nice=False), axis=alt.Axis(tickCount=5, labelExpr="datum.label + ' %'")),
+        "y": alt.Y(
+            "y:Q", title=None, scale=alt.Scale(domain=[0, top], nice=False), axis=alt.Axis(tickCount=5, labelExpr="datum.label + ' %'")
+        ),
         "color": alt.Color("series:N", scale=alt.Scale(domain=domain, range=colours[: len(domain)]), legend=legend),
         "strokeDash": alt.StrokeDash("series:N", scale=alt.Scale(domain=domain, range=dashes[: len(domain)]), legend=legend),
     }
@@ -282,7 +382,11 @@ def _util_panel(panel: dict[str, Any], frame: pl.DataFrame, names: Sequence[str]
 def _hundred() -> Any:
     import altair as alt
 
-    return alt.Chart(alt.Data(values=[{"y": 100}])).mark_rule(strokeDash=[3, 3], stroke=LIGHT["accent"], strokeWidth=1.2).encode(y=alt.Y("y:Q"))
+    return (
+        alt.Chart(alt.Data(values=[{"y": 100}]))
+        .mark_rule(strokeDash=[3, 3], stroke=LIGHT["accent"], strokeWidth=1.2)
+        .encode(y=alt.Y("y:Q"))
+    )
 
 
 def _util_title(panel: dict[str, Any]) -> str:
@@ -301,8 +405,8 @@ def _util_says(panel: dict[str, Any]) -> str:
 # --- sweep -----------------------------------------------------------------------------------------------------------------------
 
 _STEPS = """
-SELECT st.series_key, coalesce(sc.series, 'sweep') AS series, st.concurrency AS c, st.x, st.r, CASE WHEN st.r_is_decode THEN st.n_eff END AS n_eff,
-    coalesce(st.r_is_decode, FALSE) AS decode, l.slots_lo, l.slots_hi, l.slots_origin
+SELECT st.series_key, coalesce(sc.series, 'sweep') AS series, st.concurrency AS c, st.x, st.r,
+    CASE WHEN st.r_is_decode THEN st.n_eff END AS n_eff, coalesce(st.r_is_decode, FALSE) AS decode, l.slots_lo, l.slots_hi, l.slots_origin
 FROM main.steps st JOIN main.scopes sc USING (scope_id) LEFT JOIN main.slots l USING (scope_id)
 WHERE st.concurrency > 0 ORDER BY series, st.series_key, c
 """
@@ -321,18 +425,26 @@ def _draw_sweep(found: Sequence[dict[str, Any]]) -> Drawing:
     rows = [r for r in found if r["series"] in series[: len(SERIES)]]
     decode = all(r["decode"] for r in rows if r["r"] is not None)
     speed = "tokens/s of one stream, decode" if decode else "tokens/s of one stream, as the source counts it"
-    panels = [("x", "tokens/s of all streams", 130), ("r", speed, 110), ("n_eff", "streams that decode at a time (total / one stream)", 110)]
+    panels = [
+        ("x", "tokens/s of all streams", 130),
+        ("r", speed, 110),
+        ("n_eff", "streams that decode at a time (total / one stream)", 110),
+    ]
     drawn = [p for p in panels if any(r[p[0]] is not None for r in rows)]
     parts = [_sweep_panel(rows, key, title, height, last=n + 1 == len(drawn)) for n, (key, title, height) in enumerate(drawn)]
     said = " ".join(_sweep_says(name, [r for r in rows if r["series"] == name], len(series) > 1) for name in series[: len(SERIES)])
     return Drawing(alt.vconcat(*parts), said + _slots_say(rows) + _shown(len(series), min(len(series), len(SERIES)), "series"))
 
 
-def _sweep_panel(rows: Sequence[dict[str, Any]], key: str, title: str, height: int, last: bool) -> alt.LayerChart:
+def _sweep_panel(rows: Sequence[dict[str, Any]], key: str, title: str, height: int, last: bool) -> Any:
     import altair as alt
 
     steps = sorted({float(r["c"]) for r in rows})
-    scale = alt.Scale(type="log", base=2, nice=False, padding=12) if steps[-1] >= 8 * steps[0] else alt.Scale(zero=False, nice=False, padding=12)
+    scale = (
+        alt.Scale(type="log", base=2, nice=False, padding=12)
+        if steps[-1] >= 8 * steps[0]
+        else alt.Scale(zero=False, nice=False, padding=12)
+    )
     x = alt.X("c:Q", title="streams offered" if last else None, scale=scale, axis=alt.Axis(values=steps, format="~g", grid=False))
     y = alt.Y("y:Q", title=None, scale=alt.Scale(zero=True, nice=True), axis=alt.Axis(tickCount=4))
     names = list(dict.fromkeys(r["series"] for r in rows))
@@ -340,7 +452,9 @@ def _sweep_panel(rows: Sequence[dict[str, Any]], key: str, title: str, height: i
     legend = alt.Legend() if len(names) > 1 else None
     base = alt.Chart(alt.Data(values=points)).encode(x=x, y=y)
     colour = alt.Color("series:N", scale=alt.Scale(domain=names, range=SERIES), legend=legend)
-    lines = base.mark_line(strokeWidth=2, point=alt.OverlayMarkDef(size=44)).encode(color=colour, shape=alt.Shape("series:N", scale=alt.Scale(domain=names), legend=legend))
+    lines = base.mark_line(strokeWidth=2, point=alt.OverlayMarkDef(size=44)).encode(
+        color=colour, shape=alt.Shape("series:N", scale=alt.Scale(domain=names), legend=legend)
+    )
     layers = [*_slot_marks(rows, x), lines]
     if len(names) == 1:
         layers.append(base.mark_text(dy=-10, fontSize=11, color=LIGHT["fg"]).encode(text="label:N"))
@@ -353,8 +467,12 @@ def _offered(steps: Sequence[float], x: Any, y: Any) -> list[Any]:
     """What would decode at a time if every offered stream did."""
     import altair as alt
 
-    line = alt.Chart(alt.Data(values=[{"c": c, "y": c} for c in steps])).mark_line(strokeDash=[2, 3], strokeWidth=1.2, stroke=LIGHT["muted"])
-    label = alt.Chart(alt.Data(values=[{"c": steps[-1], "y": steps[-1]}])).mark_text(align="right", dx=-22, fontSize=11, color=LIGHT["muted"], text="all that are offered")
+    line = alt.Chart(alt.Data(values=[{"c": c, "y": c} for c in steps])).mark_line(
+        strokeDash=[2, 3], strokeWidth=1.2, stroke=LIGHT["muted"]
+    )
+    label = alt.Chart(alt.Data(values=[{"c": steps[-1], "y": steps[-1]}])).mark_text(
+        align="right", dx=-22, fontSize=11, color=LIGHT["muted"], text="all that are offered"
+    )
     return [line.encode(x=x, y=y), label.encode(x=x, y=y)]
 
 
@@ -400,8 +518,8 @@ def _sweep_says(name: str, rows: Sequence[dict[str, Any]], named: bool) -> str:
 # --- requests --------------------------------------------------------------------------------------------------------------------
 
 _LOGS = """
-SELECT r.source_id, coalesce(r.run, 0) AS run, s.name AS source, count(*) AS n, count(DISTINCT r.slot) AS slots, bool_and(r.slot IS NOT NULL) AS slotted,
-    min(r.started_t) AS began, max(r.finished_t) AS ended
+SELECT r.source_id, coalesce(r.run, 0) AS run, s.name AS source, count(*) AS n,
+    count(DISTINCT r.slot) AS slots, bool_and(r.slot IS NOT NULL) AS slotted, min(r.started_t) AS began, max(r.finished_t) AS ended
 FROM main.requests_in_scope r LEFT JOIN raw.sources s USING (source_id)
 WHERE r.started_t IS NOT NULL AND r.finished_t >= r.started_t
 GROUP BY r.source_id, coalesce(r.run, 0), s.name HAVING count(*) >= 2 AND max(r.finished_t) > min(r.started_t)
@@ -416,7 +534,8 @@ GROUP BY r.source_id, coalesce(r.engine, 0), coalesce(r.run, 0), s.name HAVING c
 ORDER BY n DESC, r.source_id, engine, run
 """
 _FILES = """
-SELECT coalesce(b.label, '') AS label, coalesce(r.finished_at, r.finished_t) AS t, max(r.resolution_s) OVER (PARTITION BY b.label) AS resolution_s
+SELECT coalesce(b.label, '') AS label, coalesce(r.finished_at, r.finished_t) AS t,
+    max(r.resolution_s) OVER (PARTITION BY b.label) AS resolution_s
 FROM main.requests r LEFT JOIN main.bindings b USING (source_id) LEFT JOIN main.clocks c USING (source_id)
 WHERE r.origin = 'file' AND r.finished_t IS NOT NULL AND c.kind = 'utc' ORDER BY label, t, r.source_id, r.line
 """
@@ -431,14 +550,18 @@ def _requests(store: Store) -> Callable[[], Drawing] | None:
     return (lambda: _draw_requests(store, logs, statistics, arrived)) if logs or statistics or arrived else None
 
 
-def _draw_requests(store: Store, logs: Sequence[dict[str, Any]], statistics: Sequence[dict[str, Any]], files: dict[str, list[dict[str, Any]]]) -> Drawing:
+def _draw_requests(
+    store: Store, logs: Sequence[dict[str, Any]], statistics: Sequence[dict[str, Any]], files: dict[str, list[dict[str, Any]]]
+) -> Drawing:
     import altair as alt
 
     parts = [_log_panel(store, log) for log in logs[:2]]
     parts += [_statistics_panel(store, row) for row in statistics[:2]]
     parts += [_files_panel(label, rows) for label, rows in list(files.items())[:2]]
     hidden = _shown(len(logs) + len(statistics) + len(files), len(parts), "recordings")
-    return Drawing(alt.vconcat(*(chart for chart, _ in parts)).resolve_scale(color="independent"), " ".join(said for _, said in parts) + hidden)
+    return Drawing(
+        alt.vconcat(*(chart for chart, _ in parts)).resolve_scale(color="independent"), " ".join(said for _, said in parts) + hidden
+    )
 
 
 def _log_panel(store: Store, log: dict[str, Any]) -> tuple[Any, str]:
@@ -449,7 +572,9 @@ def _log_panel(store: Store, log: dict[str, Any]) -> tuple[Any, str]:
     import altair as alt
 
     rows = store.query(_lanes(log, span))
-    colour = alt.Color("step:N", scale=alt.Scale(range=SERIES), legend=alt.Legend(symbolType="square") if rows["step"].n_unique() > 1 else None)
+    colour = alt.Color(
+        "step:N", scale=alt.Scale(range=SERIES), legend=alt.Legend(symbolType="square") if rows["step"].n_unique() > 1 else None
+    )
     chart = (
         alt.Chart(rows)
         .mark_bar(height={"band": 0.8}, stroke=LIGHT["grid"], strokeWidth=0.6)
@@ -466,22 +591,26 @@ def _log_panel(store: Store, log: dict[str, Any]) -> tuple[Any, str]:
 
 def _lanes(log: dict[str, Any], span: float) -> str:
     """One bar per request; where there are more than BARS, those of a slot that lie within a pixel of each other become one."""
-    near = span / WIDTH if log["n"] > BARS else -1.0
+    near, began = (span / WIDTH if log["n"] > BARS else -1.0), log["began"]
     return f"""
 WITH bars AS (
     SELECT slot, started_t AS x, finished_t AS x2, CASE WHEN scope_id > 0 THEN sc.label ELSE 'in no step' END AS step, r.line
     FROM main.requests_in_scope r JOIN main.scopes sc USING (scope_id) WHERE {_of_run(log)}
 ), marked AS (
-    SELECT *, x - max(x2) OVER (PARTITION BY slot, step ORDER BY x, line ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) > {near!r} AS apart FROM bars
+    SELECT *, x - max(x2) OVER earlier > {near!r} AS apart FROM bars
+    WINDOW earlier AS (PARTITION BY slot, step ORDER BY x, line ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ), numbered AS (
-    SELECT *, sum(CASE WHEN apart IS FALSE AND {near!r} > 0 THEN 0 ELSE 1 END) OVER (PARTITION BY slot, step ORDER BY x, line) AS bar FROM marked
+    SELECT *, sum(CASE WHEN apart IS FALSE AND {near!r} > 0 THEN 0 ELSE 1 END) OVER (PARTITION BY slot, step ORDER BY x, line) AS bar
+    FROM marked
 )
-SELECT slot, step, min(x) - {log["began"]!r} AS x, max(x2) - {log["began"]!r} AS x2 FROM numbered GROUP BY slot, step, bar ORDER BY slot, x, step LIMIT {POINTS}
+SELECT slot, step, min(x) - {began!r} AS x, max(x2) - {began!r} AS x2 FROM numbered GROUP BY slot, step, bar
+ORDER BY slot, x, step LIMIT {POINTS}
 """
 
 
 def _of_run(log: dict[str, Any]) -> str:
-    return f"r.source_id = {log['source_id']} AND coalesce(r.run, 0) = {log['run']} AND r.started_t IS NOT NULL AND r.finished_t >= r.started_t"
+    which = f"r.source_id = {log['source_id']} AND coalesce(r.run, 0) = {log['run']}"
+    return f"{which} AND r.started_t IS NOT NULL AND r.finished_t >= r.started_t"
 
 
 def _flow(log: dict[str, Any]) -> str:
@@ -501,15 +630,23 @@ def _in_flight_panel(store: Store, log: dict[str, Any], said: str) -> tuple[Any,
     import polars as pl
 
     frame = thin(store, _flow(log), 1).filter(pl.col("y").is_not_null())
-    return _step_lines(frame, ["in flight"], "seconds since the first request", f"{said}, in flight"), f"{said}, at most {_most_at_once(store, log)} in flight."
+    return _step_lines(
+        frame, ["in flight"], "seconds since the first request", f"{said}, in flight"
+    ), f"{said}, at most {_most_at_once(store, log)} in flight."
 
 
 def _statistics_panel(store: Store, row: dict[str, Any]) -> tuple[Any, str]:
-    which = f"source_id = {row['source_id']} AND coalesce(engine, 0) = {row['engine']} AND coalesce(run, 0) = {row['run']} AND t IS NOT NULL"
+    which = (
+        f"source_id = {row['source_id']} AND coalesce(engine, 0) = {row['engine']} AND coalesce(run, 0) = {row['run']} AND t IS NOT NULL"
+    )
     names = [name for name in ("running", "waiting") if row[name] is not None]
-    rows = " UNION ALL ".join(f"SELECT '{name}' AS series, t - {row['began']!r} AS x, {name} AS y FROM main.server_samples WHERE {which}" for name in names)
+    rows = " UNION ALL ".join(
+        f"SELECT '{name}' AS series, t - {row['began']!r} AS x, {name} AS y FROM main.server_samples WHERE {which}" for name in names
+    )
     said = f"{_short(row['source'] or 'server log')}: " + ", ".join(f"at most {number(row[name])} {name}" for name in names)
-    return _step_lines(thin(store, rows, len(names)), names, "seconds since the first statistics line", said), f"{said}, {row['n']} statistics lines."
+    return _step_lines(
+        thin(store, rows, len(names)), names, "seconds since the first statistics line", said
+    ), f"{said}, {row['n']} statistics lines."
 
 
 def _step_lines(frame: pl.DataFrame, names: Sequence[str], x_title: str, title: str) -> Any:
@@ -541,7 +678,12 @@ def _files_panel(label: str, rows: Sequence[dict[str, Any]]) -> tuple[Any, str]:
         alt.Chart(alt.Data(values=points))
         .mark_point(filled=True, size=60, color=SERIES[0], opacity=0.9)
         .encode(
-            x=alt.X("x:Q", title="seconds since the first response was complete", axis=alt.Axis(grid=False, tickCount=8), scale=alt.Scale(padding=8, nice=False)),
+            x=alt.X(
+                "x:Q",
+                title="seconds since the first response was complete",
+                axis=alt.Axis(grid=False, tickCount=8),
+                scale=alt.Scale(padding=8, nice=False),
+            ),
             y=alt.Y("n:Q", title="responses", scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=4, tickMinStep=1)),
         )
         .properties(width=WIDTH, height=110, title=said)
@@ -551,10 +693,10 @@ def _files_panel(label: str, rows: Sequence[dict[str, Any]]) -> tuple[Any, str]:
 
 
 def clusters(times: Sequence[float], resolution_s: float | None) -> list[int]:
-    """Sizes of the groups that finish together: a new one begins after a quarter of the span, or after twice the resolution if that is longer."""
+    """Sizes of the groups that finish together: a new one begins after a gap of a quarter of the span and of twice the resolution."""
     gap = max((times[-1] - times[0]) / 4, 2 * (resolution_s or 0.0))
     sizes = [1]
-    for before, after in zip(times, times[1:]):
+    for before, after in pairwise(times):
         if after - before > gap:
             sizes.append(0)
         sizes[-1] += 1
@@ -587,10 +729,27 @@ def _draw_ceiling(found: Sequence[dict[str, Any]]) -> Drawing:
 
     rows = list({r["name"]: r for r in found}.values())[:16]
     top = max(1.0, *(float(end) for r in rows for end in (r["low"], r["high"]) if end is not None))
-    bars = [{"name": r["name"], "low": r["low"] or 0, "high": top if r["high"] is None else r["high"], "label": f"{r['name']}: {_share_text(r)}"} for r in rows]
+    bars = [
+        {
+            "name": r["name"],
+            "low": r["low"] or 0,
+            "high": top if r["high"] is None else r["high"],
+            "label": f"{r['name']}: {_share_text(r)}",
+        }
+        for r in rows
+    ]
     lines = [{"name": r["name"], "line": line} for r in rows for line in r["lines"]]
-    means = [f"below {100 * r['lines'][0]:g} % not the main cost, from {100 * r['lines'][-1]:g} % memory-bound" for r in rows if r["key"] == "mbu" and r["lines"]]
-    x = alt.X("low:Q", title="; ".join(["share of the ceiling", *means[:1]]), scale=alt.Scale(domain=[0, top], nice=False), axis=alt.Axis(format="%", tickCount=6))
+    means = [
+        f"below {100 * r['lines'][0]:g} % not the main cost, from {100 * r['lines'][-1]:g} % memory-bound"
+        for r in rows
+        if r["key"] == "mbu" and r["lines"]
+    ]
+    x = alt.X(
+        "low:Q",
+        title="; ".join(["share of the ceiling", *means[:1]]),
+        scale=alt.Scale(domain=[0, top], nice=False),
+        axis=alt.Axis(format="%", tickCount=6),
+    )
     y = alt.Y("name:N", sort=[r["name"] for r in rows], axis=None)
     base = alt.Chart(alt.Data(values=bars)).encode(x=x, y=y)
     spans = base.mark_bar(height=12, minBandSize=2, fill=SERIES[0], opacity=0.85).encode(x2="high:Q")
@@ -598,7 +757,10 @@ def _draw_ceiling(found: Sequence[dict[str, Any]]) -> Drawing:
     text = base.mark_text(align="left", dy=-15, fontSize=12, color=LIGHT["fg"]).encode(text="label:N", x=alt.value(0))
     rules = alt.Chart(alt.Data(values=lines)).mark_tick(thickness=2, height=18, color=LIGHT["accent"]).encode(x=alt.X("line:Q"), y=y)
     chart = alt.layer(spans, ends, rules, text).properties(width=WIDTH, height=alt.Step(44))
-    said = "; ".join(f"{r['name']}: {_share_text(r)}" + (f", line at {' and '.join(f'{100 * v:g} %' for v in r['lines'])}" if r["lines"] else "") for r in rows)
+    said = "; ".join(
+        f"{r['name']}: {_share_text(r)}" + (f", line at {' and '.join(f'{100 * v:g} %' for v in r['lines'])}" if r["lines"] else "")
+        for r in rows
+    )
     return Drawing(chart, f"{said}." + _shown(len(found), len(rows), "shares"))
 
 

@@ -5,7 +5,6 @@ One mark is the mean of its share of the time, on eighths of the scale; a blank 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..phrase import number
@@ -38,8 +37,10 @@ def draw(analysis: Analysis) -> str:
 # the recordings that say most come first: placed in a step, then long ones
 _RECORDINGS = """
 SELECT u.scope_id, u.source_id, sc.label, s.name AS source, max(u.cards) AS cards, count(*) AS n,
-    bool_and(u.t IS NOT NULL) AND max(u.t) > min(u.t) AS timed, min(u.t) AS began, max(u.t) AS ended, min(u.cycle) AS first, max(u.cycle) AS last,
-    (SELECT count(DISTINCT coalesce(host, '')) FROM main.samples_in_load l WHERE l.scope_id = u.scope_id AND l.source_id = u.source_id) AS hosts
+    bool_and(u.t IS NOT NULL) AND max(u.t) > min(u.t) AS timed, min(u.t) AS began, max(u.t) AS ended,
+    min(u.cycle) AS first, max(u.cycle) AS last,
+    (SELECT count(DISTINCT coalesce(host, '')) FROM main.samples_in_load l
+     WHERE l.scope_id = u.scope_id AND l.source_id = u.source_id) AS hosts
 FROM main.util_sums u JOIN main.scopes sc USING (scope_id) LEFT JOIN raw.sources s ON s.source_id = u.source_id
 GROUP BY u.scope_id, u.source_id, sc.label, s.name HAVING count(*) >= 3
 ORDER BY u.scope_id = 0, n DESC, u.scope_id, u.source_id LIMIT 4
@@ -48,7 +49,8 @@ _STATISTICS = """
 SELECT r.source_id, coalesce(r.engine, 0) AS engine, coalesce(r.run, 0) AS run, s.name AS source, 'trace' AS label, count(*) AS n,
     bool_and(r.t IS NOT NULL) AND max(r.t) > min(r.t) AS timed, min(r.t) AS began, max(r.t) AS ended, 1 AS first, count(*) AS last
 FROM main.server_samples r LEFT JOIN raw.sources s USING (source_id) WHERE r.running IS NOT NULL OR r.waiting IS NOT NULL
-GROUP BY r.source_id, coalesce(r.engine, 0), coalesce(r.run, 0), s.name HAVING count(*) >= 3 ORDER BY n DESC, r.source_id, engine, run LIMIT 2
+GROUP BY r.source_id, coalesce(r.engine, 0), coalesce(r.run, 0), s.name HAVING count(*) >= 3
+ORDER BY n DESC, r.source_id, engine, run LIMIT 2
 """
 
 
@@ -72,41 +74,50 @@ def _bins(panel: dict[str, Any]) -> str:
 
 def _cards(store: Store, panel: dict[str, Any]) -> list[str]:
     where = f"WHERE scope_id = {panel['scope_id']} AND source_id = {panel['source_id']}"
+    rounds = f"FROM main.util_sums {where}"
     if panel["cards"] > CARDS:
-        names = {"lowest": "util_min", "highest": "util_max"}
-        parts = [f"SELECT {n} AS place, '{name}' AS name, {_bins(panel)} AS bin, {column} AS y FROM main.util_sums {where}" for n, (name, column) in enumerate(names.items())]
+        lowest = f"SELECT 0 AS place, 'lowest' AS name, {_bins(panel)} AS bin, util_min AS y {rounds}"
+        cards = f"{lowest} UNION ALL SELECT 1, 'highest', {_bins(panel)}, util_max {rounds}"
     else:
         host = "'host' || dense_rank() OVER (ORDER BY host) || ' ' ||" if panel["hosts"] > 1 else ""
         # a card that never does anything and holds no model is left out, as in the sum
         busy = "QUALIFY max(util_gpu) OVER (PARTITION BY host, gpu) > 2 OR max(mem_used) OVER (PARTITION BY host, gpu) > 1024"
-        parts = [f"SELECT gpu AS place, {host} 'gpu' || gpu AS name, {_bins(panel)} AS bin, util_gpu AS y FROM main.samples_in_load {where} {busy}"]
-    strips = _strips(store, " UNION ALL ".join(parts))
-    lines = [_line(strip, panel, 100.0, " %") for strip in strips]
+        name = f"{host} 'gpu' || gpu AS name"
+        cards = f"SELECT gpu AS place, {name}, {_bins(panel)} AS bin, util_gpu AS y FROM main.samples_in_load {where} {busy}"
+    lines = [_line(strip, panel, 100.0, " %") for strip in _strips(store, cards)]
+    top = 100.0
     if panel["cards"] > 1:
-        total = f"SELECT 0 AS place, 'sum' AS name, {_bins(panel)} AS bin, CASE WHEN complete THEN util_sum END AS y FROM main.util_sums {where}"
-        sums = _strips(store, total)
-        top = max([strip["most"] for strip in sums if strip["most"] > 125], default=100.0)  # cards at work together go far beyond 100
+        value = "CASE WHEN complete THEN util_sum END"
+        sums = _strips(store, f"SELECT 0 AS place, 'sum' AS name, {_bins(panel)} AS bin, {value} AS y {rounds}")
+        top = max([strip["most"] for strip in sums if strip["most"] > 125], default=100.0)  # cards that work together go far beyond 100
         lines += [_line(strip, panel, top, " %") for strip in sums]
-        return [*lines, _footer(panel, f"; full sum = {number(top)} %" if top > 100 else "")] if lines else []
-    return [*lines, _footer(panel)] if lines else []
+    return [*lines, _footer(panel, f"; full sum = {number(top)} %" if top > 100 else "")] if lines else []
 
 
 def _statistics(store: Store, panel: dict[str, Any]) -> list[str]:
-    where = f"WHERE source_id = {panel['source_id']} AND coalesce(engine, 0) = {panel['engine']} AND coalesce(run, 0) = {panel['run']}"
-    rows = f"SELECT *, row_number() OVER (ORDER BY line) AS cycle FROM main.server_samples {where} AND (running IS NOT NULL OR waiting IS NOT NULL)"
-    parts = [f"SELECT {n} AS place, '{name}' AS name, {_bins(panel)} AS bin, {name} AS y FROM ({rows})" for n, name in enumerate(("running", "waiting"))]
-    strips = _strips(store, " UNION ALL ".join(parts))
-    lines = [_line(strip, panel, max(strip["most"], 1.0), "") for strip in strips]
+    which = f"source_id = {panel['source_id']} AND coalesce(engine, 0) = {panel['engine']} AND coalesce(run, 0) = {panel['run']}"
+    told = f"FROM main.server_samples WHERE {which} AND (running IS NOT NULL OR waiting IS NOT NULL)"
+    rows = f"SELECT *, row_number() OVER (ORDER BY line, running, waiting) AS cycle {told}"
+    parts = [
+        f"SELECT {n} AS place, '{w}' AS name, {_bins(panel)} AS bin, {w} AS y FROM ({rows})" for n, w in enumerate(("running", "waiting"))
+    ]
+    lines = [_line(strip, panel, max(strip["most"], 1.0), "") for strip in _strips(store, " UNION ALL ".join(parts))]
     return [*lines, _footer(panel)] if lines else []
+
+
+_MEANS = """
+WITH rows_of AS ({rows}), whole AS (
+    SELECT place, name, avg(y) AS mean, max(y) AS most FROM rows_of GROUP BY place, name HAVING count(y) > 0
+)
+SELECT w.place, w.name, w.mean, w.most, r.bin, avg(r.y) AS y FROM whole w JOIN rows_of r USING (place, name)
+GROUP BY w.place, w.name, w.mean, w.most, r.bin ORDER BY w.place, w.name, r.bin
+"""
 
 
 def _strips(store: Store, rows: str) -> list[dict[str, Any]]:
     """One dict per name that has values: the mean of each mark, and mean and most of all samples."""
     out: dict[str, dict[str, Any]] = {}
-    for row in store.rows_of(
-        f"WITH rows_of AS ({rows}), whole AS (SELECT place, name, avg(y) AS mean, max(y) AS most FROM rows_of GROUP BY place, name HAVING count(y) > 0) "
-        "SELECT w.place, w.name, w.mean, w.most, r.bin, avg(r.y) AS y FROM whole w JOIN rows_of r USING (place, name) GROUP BY w.place, w.name, w.mean, w.most, r.bin ORDER BY w.place, w.name, r.bin"
-    ):
+    for row in store.rows_of(_MEANS.format(rows=rows)):
         strip = out.setdefault(row["name"], {"name": row["name"], "mean": row["mean"], "most": row["most"], "marks": {}})
         strip["marks"][row["bin"]] = row["y"]
     return list(out.values())
@@ -129,18 +140,15 @@ def _footer(panel: dict[str, Any], more: str = "") -> str:
     width = _width(panel)
     span = f"{number(round(panel['ended'] - panel['began'], 1))} s" if panel["timed"] else ""
     if _by_time(panel):
-        what = f"{span}, one mark = {number(_rounded((panel['ended'] - panel['began']) / width))} s"
+        what = f"{span}, one mark = {_rounded((panel['ended'] - panel['began']) / width)} s"
     else:
         samples = int(panel["last"] - panel["first"] + 1)
-        what = f"{samples} samples" + (f" in {span}" if span else "") + ("" if samples == width else f", {number(_rounded(samples / width))} per mark")
+        what = (
+            f"{samples} samples" + (f" in {span}" if span else "") + ("" if samples == width else f", {_rounded(samples / width)} per mark")
+        )
     where = "" if panel["label"] == "trace" else f"{panel['label']}: "
     return f"{'':<{NAME}} {where}{what}{more}"
 
 
-def _rounded(value: float) -> float:
-    return float(f"{value:.2g}")
-
-
-def names(strips: str) -> Sequence[str]:
-    """The names at the left of each strip (for tests and for screen readers)."""
-    return [line[:NAME].strip() for line in strips.splitlines() if line[:NAME].strip()]
+def _rounded(value: float) -> str:
+    return f"{float(f'{value:.2g}'):g}"

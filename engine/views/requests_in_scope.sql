@@ -1,7 +1,10 @@
--- Server requests per scope: matched windows of the log, requests that were alone in the server (one stream), bound files, the rest.
+-- Server requests per scope and how they got there: a source bound by the user, the matched window of a sweep step, alone in the
+-- server (one stream), the load window they ran in, or none of these.
 WITH served AS (
-    SELECT r.*, b.label AS bound
-    FROM main.requests r LEFT JOIN main.bindings b USING (source_id)
+    SELECT r.*, b.label AS bound, (m.line IS NOT NULL) AS in_step, m.step_source, m.step_line
+    FROM main.requests r
+    LEFT JOIN main.bindings b USING (source_id)
+    LEFT JOIN main.step_requests m ON m.source_id = r.source_id AND m.run = r.run AND m.line = r.line
     WHERE r.origin = 'server'
 ), alone AS (
     -- no other request of that server overlaps
@@ -13,26 +16,25 @@ WITH served AS (
         FROM served WHERE started_t IS NOT NULL AND finished_t IS NOT NULL AND status = 'ok'
     ) WHERE coalesce(busy_until <= started_t, TRUE) AND coalesce(next_start >= finished_t, TRUE)
 ), one AS (
-    -- the scope of one stream, where there is exactly one
+    -- the step of one stream, where there is exactly one
     SELECT any_value(scope_id) AS scope_id FROM main.scopes WHERE concurrency = 1 AND kind = 'step' HAVING count(*) = 1
-), matched AS (
-    SELECT sc.scope_id, 'matched to the step' AS how, r.*
+), placed AS (
+    SELECT
+        r.*,
+        CASE
+            WHEN r.bound IS NOT NULL THEN (SELECT min(scope_id) FROM main.scopes s WHERE s.label = r.bound)
+            WHEN r.in_step THEN st.scope_id
+            WHEN a.line IS NOT NULL AND (SELECT scope_id FROM one) IS NOT NULL THEN (SELECT scope_id FROM one)
+            ELSE rg.scope_id
+        END AS scope_id,
+        CASE WHEN r.bound IS NOT NULL THEN 'given' WHEN r.in_step THEN 'matched to the step'
+             WHEN a.line IS NOT NULL AND (SELECT scope_id FROM one) IS NOT NULL THEN 'alone in the server'
+             WHEN rg.scope_id IS NOT NULL THEN 'in the load window' ELSE 'no step' END AS how
     FROM served r
-    JOIN main.step_requests m ON m.source_id = r.source_id AND m.run = r.run AND m.line = r.line
-    JOIN main.bench_series bs ON bs.source_id = m.step_source AND bs.line = m.step_line
-    JOIN main.scopes sc ON sc.series_key = bs.series_key AND sc.concurrency = bs.concurrency
-    WHERE r.bound IS NULL
-), bound AS (
-    SELECT sc.scope_id, 'given', r.* FROM served r JOIN main.scopes sc ON sc.label = r.bound
-), solo AS (
-    SELECT (SELECT scope_id FROM one), 'alone in the server', r.*
-    FROM served r JOIN alone a USING (source_id, run, line)
-    WHERE r.bound IS NULL AND (SELECT scope_id FROM one) IS NOT NULL
-      AND (r.source_id, r.run, r.line) NOT IN (SELECT (source_id, run, line) FROM main.step_requests)
-), held AS (
-    FROM matched UNION ALL FROM bound UNION ALL FROM solo
+    LEFT JOIN alone a USING (source_id, run, line)
+    LEFT JOIN main.bench_series bs ON bs.source_id = r.step_source AND bs.line = r.step_line
+    LEFT JOIN main.scopes st ON st.series_key = bs.series_key AND st.concurrency = bs.concurrency
+    LEFT JOIN main.load_windows w ON NOT r.in_step AND NOT w.in_step AND r.started_at >= w.began AND r.started_at < w.ended
+    LEFT JOIN main.scopes rg ON rg.kind = 'regime' AND rg.band = w.band
 )
-FROM held
-UNION ALL
-SELECT 0, 'no step', r.* FROM served r
-WHERE (r.source_id, r.run, r.line) NOT IN (SELECT (source_id, run, line) FROM held)
+SELECT coalesce(scope_id, 0) AS scope_id, how, * EXCLUDE (scope_id, how, bound, in_step, step_source, step_line) FROM placed

@@ -1,9 +1,24 @@
--- GPU samples per scope. `placed` says how a sample got there: given (the user vouches for it) or unplaced (the trace holds it).
-SELECT s.scope_id, 'given' AS placed, g.*
-FROM main.gpu_samples g
-JOIN main.bindings b USING (source_id)
-JOIN main.scopes s ON s.label = b.label
+-- GPU samples per scope. `placed` says how a sample got there: given (the user vouches for it), clock (it lies inside the load by more
+-- than the driver window, the power window of 1 s and both uncertainties), estimated (the same, on a clock that is only estimated) or
+-- unplaced (the trace holds it). `phase` where the server tells it.
+WITH free AS (
+    SELECT g.*, coalesce(c.uncertainty_s, 1) AS own_unc_s, coalesce(c.estimated, FALSE) AS own_estimated, coalesce(g.window_s, 1) + 1 AS margin_s
+    FROM main.gpu_samples g LEFT JOIN main.clocks c USING (source_id)
+    WHERE g.source_id NOT IN (SELECT b.source_id FROM main.bindings b JOIN main.scopes s ON s.label = b.label)
+), timed AS (
+    SELECT w.scope_id, CASE WHEN w.estimated OR f.own_estimated THEN 'estimated' ELSE 'clock' END AS placed, f.*
+    FROM free f ASOF JOIN (FROM main.scope_windows ORDER BY began) w ON f.time >= w.began
+    WHERE f.time >= w.began + f.margin_s + f.own_unc_s + w.unc_s AND f.time <= w.ended - f.own_unc_s - w.unc_s
+), loose AS (
+    SELECT 0 AS scope_id, 'unplaced' AS placed, f.* FROM free f
+    WHERE f.time IS NULL OR NOT EXISTS (FROM main.scope_windows)
+), phased AS (
+    SELECT t.*, p.phase
+    FROM timed t ASOF LEFT JOIN (FROM main.phases ORDER BY began) p ON t.time >= p.began + t.margin_s + t.own_unc_s AND t.time <= p.ended
+)
+SELECT s.scope_id, 'given' AS placed, NULL::VARCHAR AS phase, g.*
+FROM main.gpu_samples g JOIN main.bindings b USING (source_id) JOIN main.scopes s ON s.label = b.label
 UNION ALL
-SELECT 0, 'unplaced', g.*
-FROM main.gpu_samples g
-WHERE source_id NOT IN (SELECT b.source_id FROM main.bindings b JOIN main.scopes s ON s.label = b.label)
+SELECT scope_id, placed, phase, * EXCLUDE (scope_id, placed, phase, own_unc_s, own_estimated, margin_s) FROM phased
+UNION ALL
+SELECT scope_id, placed, NULL, * EXCLUDE (scope_id, placed, own_unc_s, own_estimated, margin_s) FROM loose

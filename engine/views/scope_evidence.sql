@@ -2,29 +2,36 @@
 --   1 too few independent windows, 2 not placed in load, 3 placed in load or the totals of the run, 4 known bytes or counters
 WITH polls AS (
     SELECT
-        scope_id, bool_and(placed <> 'unplaced') AS placed,
+        scope_id, bool_and(placed IN ('given', 'clock')) AS placed, bool_or(placed = 'estimated') AS estimated, bool_or(placed = 'given') AS vouched,
         count(DISTINCT (source_id, cycle)) FILTER (util_gpu IS NOT NULL) AS util_n,
         count(DISTINCT (source_id, cycle)) FILTER (power_w IS NOT NULL) AS power_n,
         count(DISTINCT (source_id, cycle)) FILTER (pcie_rx IS NOT NULL OR pcie_tx IS NOT NULL) AS link_n,
         max(t) - min(t) AS span_s, median(window_s) AS window_s
     FROM main.samples_in_load GROUP BY scope_id
+), loaded AS (
+    SELECT scope_id, sum(ended - began) AS loaded_s FROM main.scope_windows GROUP BY scope_id
 ), windows AS (
     -- n_eff = min(polls, time in load / driver window); the window is at most 1 s and taken as 1 s where unknown; without times a
     -- dmon round is at least 1 s long
     SELECT
-        scope_id, placed,
-        least(util_n, coalesce((span_s + 1) / greatest(coalesce(window_s, 1), 0.001), util_n)) AS util_eff,
-        least(power_n, coalesce(span_s + 1, power_n)) AS power_eff, link_n
-    FROM polls
+        scope_id, placed, estimated,
+        least(util_n, coalesce(in_load_s / greatest(coalesce(window_s, 1), 0.001), util_n)) AS util_eff,
+        least(power_n, coalesce(in_load_s, power_n)) AS power_eff, link_n
+    FROM (
+        -- where the user vouches for the source, the time in load is its own span
+        SELECT p.*, CASE WHEN p.vouched OR l.loaded_s IS NULL THEN p.span_s + 1 ELSE least(p.span_s + 1, l.loaded_s) END AS in_load_s
+        FROM polls p LEFT JOIN loaded l USING (scope_id)
+    )
 ), gpu_inputs AS (
-    SELECT scope_id, 'util' AS input, util_eff AS n_eff, placed, 10 AS needed FROM windows WHERE util_eff > 0
-    UNION ALL SELECT scope_id, 'power', power_eff, placed, 10 FROM windows WHERE power_eff > 0
-    UNION ALL SELECT scope_id, 'link', link_n, placed, 30 FROM windows WHERE link_n > 0
+    SELECT scope_id, 'util' AS input, util_eff AS n_eff, placed, estimated, 10 AS needed FROM windows WHERE util_eff > 0
+    UNION ALL SELECT scope_id, 'power', power_eff, placed, estimated, 10 FROM windows WHERE power_eff > 0
+    UNION ALL SELECT scope_id, 'link', link_n, placed, estimated, 30 FROM windows WHERE link_n > 0
 ), gpu_grades AS (
     SELECT
         scope_id, input, n_eff, CASE WHEN n_eff < needed THEN 1 WHEN NOT placed THEN 2 ELSE 3 END AS grade,
         CASE
             WHEN n_eff < needed THEN printf('only %d independent %s samples, %d are needed', n_eff::INTEGER, input, needed)
+            WHEN estimated THEN printf('the clock of the %s samples is only estimated', input)
             WHEN NOT placed THEN printf('nothing shows that the %s samples were taken while requests ran', input)
             ELSE printf('%d independent %s samples in the load', n_eff::INTEGER, input)
         END AS reason,

@@ -1,4 +1,5 @@
--- What a finding is about: the steps of a sweep, and the trace for what no step holds. At most 40.
+-- What a finding is about: the steps of a sweep, load windows grouped by how many requests ran (regimes), and the trace for what
+-- neither holds. At most 40.
 WITH numbers AS (
     SELECT series_key, any_value(series_name) AS series_name, any_value(n_series) AS n_series, concurrency
     FROM main.bench_series GROUP BY series_key, concurrency
@@ -14,23 +15,45 @@ WITH numbers AS (
     UNION ALL
     SELECT NULL, concurrency, NULL, 'c=' || printf('%g', concurrency), 'given'
     FROM stated
-    WHERE concurrency IS NOT NULL AND concurrency NOT IN (SELECT concurrency FROM numbers WHERE n_series = 1)
-), ordered AS (
-    SELECT *, row_number() OVER (ORDER BY series NULLS FIRST, concurrency, label) AS scope_id FROM labelled
+    WHERE concurrency IS NOT NULL AND 'c=' || printf('%g', concurrency) NOT IN (
+        SELECT CASE WHEN n_series > 1 THEN series_name || '/' ELSE '' END || 'c=' || printf('%g', concurrency) FROM numbers
+    )
+), steps AS (
+    SELECT *, row_number() OVER (ORDER BY series NULLS FIRST, concurrency, label) AS n FROM labelled
+), bands AS (
+    -- load that belongs to no step
+    SELECT band, min(n_max) AS n_min, min(began) AS began, max(ended) AS ended FROM main.load_windows WHERE NOT in_step GROUP BY band
+), regimes AS (
+    SELECT *, row_number() OVER (ORDER BY n_min, band) AS n FROM bands
+), streams AS (
+    SELECT max(num) AS num FROM main.given WHERE key = 'streams'
 ), loose AS (
+    -- something that no window of time holds
     SELECT
-        EXISTS (FROM main.gpu_samples WHERE source_id NOT IN (SELECT source_id FROM main.bindings))
-        OR EXISTS (FROM main.requests WHERE origin = 'server' AND (source_id, run) NOT IN (SELECT (source_id, run) FROM main.step_requests))
-        OR EXISTS (FROM main.server_samples)
-        OR NOT EXISTS (FROM ordered) AS any_loose
+        (SELECT count(*) FROM steps) + (SELECT count(*) FROM regimes) = 0
+        OR EXISTS (
+            FROM main.gpu_samples g LEFT JOIN main.clocks c USING (source_id)
+            WHERE (c.offset_s IS NULL OR g.time IS NULL OR NOT EXISTS (FROM main.load_windows)) AND source_id NOT IN (SELECT source_id FROM main.bindings)
+        )
+        OR EXISTS (
+            FROM main.requests r WHERE origin = 'server' AND (finished_at IS NULL OR started_at IS NULL)
+            AND NOT EXISTS (FROM main.step_requests m WHERE m.source_id = r.source_id AND m.run = r.run AND m.line = r.line)
+            AND source_id NOT IN (SELECT source_id FROM main.bindings)
+        )
+        OR EXISTS (FROM main.server_samples WHERE time IS NULL AND source_id NOT IN (SELECT source_id FROM main.bindings)) AS any_loose
 )
 SELECT
-    scope_id::INTEGER AS scope_id, 'step' AS kind, label, NULL::VARCHAR AS host, NULL::VARCHAR AS server, series, series_key, concurrency,
-    NULL::VARCHAR AS phase, NULL::DOUBLE AS started_at, NULL::DOUBLE AS ended_at, streams_origin
-FROM ordered WHERE scope_id < 40
+    n::INTEGER AS scope_id, 'step' AS kind, label, NULL::VARCHAR AS host, NULL::VARCHAR AS server, series, series_key, concurrency,
+    NULL::VARCHAR AS phase, NULL::VARCHAR AS band, NULL::DOUBLE AS started_at, NULL::DOUBLE AS ended_at, streams_origin
+FROM steps WHERE n <= 29
 UNION ALL
 SELECT
-    0, 'trace', 'trace', NULL, NULL, NULL, NULL, (SELECT max(num) FROM main.given WHERE key = 'streams'), NULL, NULL, NULL,
-    CASE WHEN EXISTS (FROM main.given WHERE key = 'streams') THEN 'given' END
+    (100 + n)::INTEGER, 'regime', band || ' running', NULL, NULL, NULL, NULL, (SELECT num FROM streams), NULL, band, began, ended,
+    CASE WHEN (SELECT num FROM streams) IS NOT NULL THEN 'given' END
+FROM regimes WHERE n <= 10
+UNION ALL
+SELECT
+    0, 'trace', 'trace', NULL, NULL, NULL, NULL, (SELECT num FROM streams), NULL, NULL, NULL, NULL,
+    CASE WHEN (SELECT num FROM streams) IS NOT NULL THEN 'given' END
 FROM loose WHERE any_loose
 ORDER BY scope_id

@@ -1,4 +1,7 @@
--- Periodic statistics of a server per scope: bound files by statement, everything else in the trace.
+-- Periodic statistics of a server per scope: bound files by statement, else the step or regime whose time they lie in, else the trace.
 SELECT sc.scope_id, s.* FROM main.server_samples s JOIN main.bindings b USING (source_id) JOIN main.scopes sc ON sc.label = b.label
 UNION ALL
-SELECT 0, s.* FROM main.server_samples s WHERE source_id NOT IN (SELECT source_id FROM main.bindings)
+SELECT coalesce(CASE WHEN s.time <= w.ended + w.unc_s THEN w.scope_id END, CASE WHEN s.time IS NULL THEN 0 END), s.*
+FROM (FROM main.server_samples WHERE source_id NOT IN (SELECT source_id FROM main.bindings)) s
+ASOF LEFT JOIN (FROM main.scope_windows ORDER BY began) w ON s.time >= w.began
+WHERE s.time IS NULL OR s.time <= w.ended + w.unc_s

@@ -9,7 +9,7 @@ WITH cards AS (
     SELECT scope_id, source_id, count(*) AS cards FROM serving GROUP BY ALL
 ), rounds AS (
     SELECT
-        l.scope_id, l.source_id, l.cycle, any_value(l.placed) AS placed, min(l.line) AS line, min(l.t) AS t, min(l.time) AS time,
+        l.scope_id, l.source_id, l.cycle, any_value(l.placed) AS placed, min(l.phase) AS phase, min(l.line) AS line, min(l.t) AS t, min(l.time) AS time,
         count(*) AS n, sum(l.util_gpu) AS util_sum, min(l.util_gpu) AS util_min, max(l.util_gpu) AS util_max
     FROM main.samples_in_load l
     JOIN serving s ON s.scope_id = l.scope_id AND s.source_id = l.source_id AND s.gpu = l.gpu AND s.host IS NOT DISTINCT FROM l.host

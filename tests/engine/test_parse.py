@@ -5,15 +5,14 @@ from __future__ import annotations
 import duckdb
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from gpuverdict.engine.line_format import Int, Line, LineFormat, Num, Stamp, Word
 from gpuverdict.engine.parse import read, read_lines
 from gpuverdict.engine.parser import Claim, Counts, Sample
 from gpuverdict.engine.peel import outer_times, peel, read_time
 from gpuverdict.engine.source import Source
 from gpuverdict.engine.testing import check_counts, rows_of, same_rows
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 TOY = LineFormat(
     name="toy",
@@ -76,7 +75,9 @@ def test_context_is_inherited_within_stream_and_run_only() -> None:
 
 @pytest.mark.parametrize("size", [8, 60, 1000])
 def test_context_and_runs_cross_blocks(size: int) -> None:
-    text = "slot id 4 |\nx\nx\ndecode time = 1.0 ms\nengine starts\nengine reads\ndecode time = 2.0 ms\nengine starts\ndecode time = 3.0 ms\n"
+    text = (
+        "slot id 4 |\nx\nx\ndecode time = 1.0 ms\nengine starts\nengine reads\ndecode time = 2.0 ms\nengine starts\ndecode time = 3.0 ms\n"
+    )
     rows, _ = rows_of(TOY, text, block=size)
     assert [(r["slot"], r["run"]) for r in rows["requests"]] == [(4, 0), (None, 1), (None, 2)]
 
@@ -125,7 +126,15 @@ def test_two_records_on_one_line_and_carriage_returns() -> None:
         name="glued",
         server="x",
         lines=(
-            Line("a", into="server_samples", anchor="stat:", after=r"^$", fields={"running": Num(r"running=(\d+)")}, need=("running",), split_before=True),
+            Line(
+                "a",
+                into="server_samples",
+                anchor="stat:",
+                after=r"^$",
+                fields={"running": Num(r"running=(\d+)")},
+                need=("running",),
+                split_before=True,
+            ),
         ),
         samples=(),
     )
@@ -138,10 +147,12 @@ def test_two_records_on_one_line_and_carriage_returns() -> None:
 
 
 def test_pieces_of_long_lines_are_no_line_starts() -> None:
-    cri = "2026-01-01T00:00:00.0Z stdout P a long prompt: \n2026-01-01T00:00:00.0Z stdout F stat: running=7\n2026-01-01T00:00:01.0Z stdout F stat: running=8\n"
+    at = "2026-01-01T00:00:00.0Z stdout"
+    cri = f"{at} P a long prompt: \n{at} F stat: running=7\n{at} F stat: running=8\n"
     rows, counts = rows_of(TOY, cri)
     assert [r["running"] for r in rows["server_samples"]] == [8.0] and counts.lines == 3
-    docker = '{"log":"a long prompt","stream":"stderr","time":"2026-01-01T00:00:00Z"}\n{"log":"stat: running=7\\n","stream":"stderr","time":"2026-01-01T00:00:00Z"}\n'
+    end = ',"stream":"stderr","time":"2026-01-01T00:00:00Z"}\n'
+    docker = '{"log":"a long prompt"' + end + '{"log":"stat: running=7\\n"' + end
     rows, _ = rows_of(TOY, docker)
     assert "server_samples" not in rows
     rows, _ = rows_of(TOY, docker.split("\n")[1] + "\n")
@@ -157,7 +168,10 @@ def test_a_quoted_text_is_read_and_one_quoted_line_is_not() -> None:
 
 def test_each_line_goes_to_the_first_format_and_is_other_for_the_rest() -> None:
     rival = LineFormat(
-        name="rival", server="r", lines=(Line("x", into="server_samples", anchor="running=", after=".*", fields={"waiting": Num(r"=(\d+)")}),), samples=()
+        name="rival",
+        server="r",
+        lines=(Line("x", into="server_samples", anchor="running=", after=".*", fields={"waiting": Num(r"=(\d+)")}),),
+        samples=(),
     )
     got: list[tuple[str, pl.DataFrame]] = []
     readings = read_lines(Source.from_text("stat: running=1 \nrunning=5 \n"), [TOY, rival], lambda t, f: got.append((t, f)))
@@ -167,7 +181,11 @@ def test_each_line_goes_to_the_first_format_and_is_other_for_the_rest() -> None:
 def test_a_broken_format_or_parser_is_a_quality_row_and_nothing_else_is_lost() -> None:
     bad = LineFormat(name="bad", server="x", lines=(Line("x", into="requests", anchor="a", after="("),), samples=())
     bad_sql = LineFormat(
-        name="bad-sql", server="x", lines=(Line("x", into="requests*", anchor="other:", after="^$"),), assemble={"requests": "SELECT nope"}, samples=()
+        name="bad-sql",
+        server="x",
+        lines=(Line("x", into="requests*", anchor="other:", after="^$"),),
+        assemble={"requests": "SELECT nope"},
+        samples=(),
     )
 
     class Raises:
@@ -186,6 +204,19 @@ def test_a_broken_format_or_parser_is_a_quality_row_and_nothing_else_is_lost() -
     notes = [str(q["note"]) for q in got["quality"] if q["kind"] == "parser-failed"]
     assert {n.split()[0] for n in notes} == {"bad", "bad-sql", "raises"} and not any("secret" in n for n in notes)
     assert {r.parser for r in readings} == {"raises", "bad-sql", "toy"}
+
+
+def test_a_source_that_breaks_off_keeps_what_was_read() -> None:
+    class Broken(Source):
+        def blocks(self, size: int = 0):  # type: ignore[no-untyped-def]
+            yield 1, "stat: running=1 \n"
+            raise OSError("secret path")
+
+    got: dict[str, list[dict[str, object]]] = {}
+    source = Broken(name="x", opener=Source.from_text("stat").open)
+    (reading,) = read_lines(source, [TOY], lambda t, f: got.setdefault(t, []).extend(f.to_dicts()))
+    assert reading.counts.matched == 1 and len(got["server_samples"]) == 1
+    assert [q["kind"] for q in got["quality"]] == ["read-failed"] and "secret" not in str(got["quality"])
 
 
 def test_staged_tables_are_dropped_from_a_shared_connection() -> None:
@@ -252,7 +283,8 @@ def test_read_time(printed: str, parse: str, seconds: float | None) -> None:
 _PIECES = st.sampled_from(
     ["stat: running=4", "decode time = 1.5 ms / 2 tokens", "slot id 3 |", "engine starts", "nothing to do", "", "  ", "junk \u00e9\u4e2d",
      "0.01.000.000 stat: running=1", "9.01.000.000 stat: running=1", "\x1b[1mstat: running=6\x1b[0m", "a\rstat: running=8", "stat:",
-     "2026-01-01T00:00:00Z stat: running=3", "x  | slot id 2 |", '{"log":"stat: running=2\\n","time":"2026-01-01T00:00:00Z"}', '{"log":"cut']
+     "2026-01-01T00:00:00Z stat: running=3",
+     "x  | slot id 2 |", '{"log":"stat: running=2\\n","time":"2026-01-01T00:00:00Z"}', '{"log":"cut']
 )  # fmt: skip
 
 

@@ -6,7 +6,6 @@ import sys
 from types import ModuleType
 
 import pytest
-
 from gpuverdict.engine.line_format import Line, LineFormat, Num
 from gpuverdict.engine.parse import read
 from gpuverdict.engine.parser import Claim, Counts, Head, Refusal, Sample

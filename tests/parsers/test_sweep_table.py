@@ -233,7 +233,7 @@ def test_percentiles_without_a_column_are_left_out() -> None:
 
 def test_total_beside_per_stream_is_not_prompt_plus_output() -> None:
     head = "| Streams | Total TPS | Per-stream mean | Speedup |\n|---|---|---|---|\n"
-    rows = steps(head + "| 1 | 74.03 | 73.99 | 1.00× |\n| 2 | 128.74 | 65.57 | 1.74× |\n| 3 | 126.52 | 55.41 | 1.71× |\n")
+    rows = steps(head + "| 1 | 70.13 | 70.09 | 1.00× |\n| 2 | 121.64 | 63.27 | 1.73× |\n| 3 | 119.82 | 52.31 | 1.71× |\n")
     assert [(r["aggregate_counts"], r["per_stream_counts"]) for r in rows] == [(None, None)] * 3
     both = "| concurrent requests | output tok/s | total tok/s |\n|---|---|---|\n| 64 | 225 | 516 |\n"
     assert [(r["aggregate_tok_s"], r["aggregate_counts"]) for r in steps(both)] == [(225.0, "output")]
@@ -289,14 +289,14 @@ def test_units_of_latencies() -> None:
 def test_two_systems_in_a_row() -> None:
     text = (
         "| N | 27B (MTP n=3) per-stream | ×N decode-agg | 35B (MTP off) per-stream | ×N decode-agg |\n|--:|--:|--:|--:|--:|\n"
-        "| 1 | 87.5 | 87 | — | — |\n| 2 | 51.5 | **103** ⭐ | 133.0 | 266 |\n| 4 | 22.0 | 88 | 68.0 | 272 ⚠ |\n"
+        "| 1 | 85.5 | 85 | — | — |\n| 2 | 51.5 | **103** ⭐ | 131.0 | 262 |\n| 4 | 22.0 | 88 | 66.0 | 264 ⚠ |\n"
     )
     assert [(r["series"], r["concurrency"], r["per_stream_tok_s"], r["aggregate_tok_s"]) for r in steps(text)] == [
-        ("27B (MTP n=3)", 1, 87.5, 87),
+        ("27B (MTP n=3)", 1, 85.5, 85),
         ("27B (MTP n=3)", 2, 51.5, 103),
         ("27B (MTP n=3)", 4, 22, 88),
-        ("35B (MTP off)", 2, 133, 266),
-        ("35B (MTP off)", 4, 68, 272),
+        ("35B (MTP off)", 2, 131, 262),
+        ("35B (MTP off)", 4, 66, 264),
     ]
     assert counts_of(text).near_miss == 0
     three = "| concurrency | vLLM tok/s | SGLang tok/s |\n|---|---|---|\n| 1 | 80 | 82 |\n| 8 | 500 | OOM |\n| 16 | 700 | 900 |\n"
@@ -370,13 +370,13 @@ def test_keys_and_values() -> None:
         (1, 1, 22.9, 8.4, 210.0),
         (2, 4, 49.1, 15.6, 390.0),
     ]
-    suffixed = "aggregate_tps_n1: 74.0\naggregate_tps_n4: 269.5\nper_stream_tps_n4: 74.05\nn4_speedup: 3.63x\n"
+    suffixed = "aggregate_tps_n1: 72.0\naggregate_tps_n4: 261.5\nper_stream_tps_n4: 71.15\nn4_speedup: 3.63x\n"
     assert [(r["concurrency"], r["aggregate_tok_s"], r["per_stream_tok_s"]) for r in steps(suffixed)] == [
-        (1, 74.0, None),
-        (4, 269.5, 74.05),
+        (1, 72.0, None),
+        (4, 261.5, 71.15),
     ]
-    sent = "==> Sending 2 parallel requests to http://host/v1\n\n--- Results (2 ok, 0 failed, wall-clock 64.0s) ---\n  [0] 200  63.0s\n"
-    assert [(r["concurrency"], r["completed"], r["failed"], r["wall_s"]) for r in steps(sent)] == [(2, 2, 0, 64.0)]
+    sent = "==> Sending 2 parallel requests to http://host/v1\n\n--- Results (2 ok, 0 failed, wall-clock 61.5s) ---\n  [0] 200  63.0s\n"
+    assert [(r["concurrency"], r["completed"], r["failed"], r["wall_s"]) for r in steps(sent)] == [(2, 2, 0, 61.5)]
     assert "host" not in repr(steps(sent))
 
 
@@ -388,14 +388,14 @@ def test_keys_and_values() -> None:
         "| n | time (ms) |\n|---|---|\n| 10 | 1.2 |\n| 100 | 12.0 |\n",
         "| requests | tok/s |\n|---|---|\n| 10 | 44 |\n",
         "| PP | TG | B | N_KV | T_PP s | S_PP t/s | T_TG s | S_TG t/s | T s | S t/s |\n|--|--|--|--|--|--|--|--|--|--|\n"
-        "| 128 | 128 | 8 | 2048 | 0.75 | 1363.27 | 7.34 | 139.43 | 8.09 | 252.99 |\n",
+        "| 128 | 128 | 8 | 2048 | 0.75 | 1311.5 | 7.34 | 131.25 | 8.09 | 240.5 |\n",
         "| model | size | params | backend | threads | test | t/s |\n|--|--|--|--|--|--|--|\n| x | 4 GiB | 7 B |"
-        " CUDA | 8 | tg128 | 40.06 ± 0.10 |\n",
+        " CUDA | 8 | tg128 | 41.16 ± 0.20 |\n",
         "Request ID  |  TTFT (s)  |  Total latency (s)  |  Status\n---\n\n- req_1     4.0     6.5    success\n",
         "request_id,concurrency,ttft_s,latency_s\n1,8,0.4,12.0\n2,8,0.4,12.1\n",
-        "Maximum request concurrency:             4\nBenchmark duration (s):                  506.31\n"
-        "Output token throughput (tok/s):         188.20\n",
-        "index, utilization.gpu [%], power.draw [W]\n0, 100 %, 328.76 W\n",
+        "Maximum request concurrency:             4\nBenchmark duration (s):                  411.25\n"
+        "Output token throughput (tok/s):         177.50\n",
+        "index, utilization.gpu [%], power.draw [W]\n0, 100 %, 301.25 W\n",
         "".join(f"step {n} batch=8 tok/s: 12{n:02} loss=2.1\n" for n in range(30)),
         "users,plan\n4 users asked, 5 got it\n",
         '{"concurrency": 4, "throughput": 33.0}\n',
@@ -451,7 +451,7 @@ CORPUS = [
     THREE,
     *(s.text for s in PARSER.samples),
     "c=1 agg=22.9 tok/s wall=8.4s\nc=4 agg=49.1 tok/s wall=15.6s\n",
-    "conc,ttft_ms_p50,tpot_ms,tput_tok_s,num_requests\n1,41.5,15.2,65.8,8\n8,81.5,25.2,317,64\n",
+    "conc,ttft_ms_p50,tpot_ms,tput_tok_s,num_requests\n1,43.5,16.4,61.0,8\n8,83.5,26.4,303,64\n",
     " conc   agg tok/s   per-stream   wall\n    1       22.93        25.35    8.4\n    4       49.14        13.37   15.6\n",
 ]
 MEASURES = re.compile(r"_tok_s$|_ms$|^wall_s$|^req_s$|^concurrency$|^requests$|^failed$")

@@ -1,0 +1,402 @@
+r"""SGLang's server log: batch lines of every generation, start-up facts, retractions; alone or inside Ray, docker and journal logs.
+
+How to get one: `python -m sglang.launch_server ... 2>&1 | tee server.log`, `docker logs -t NAME > server.log 2>&1`, a Ray worker log.
+
+Versions. `new fill batch.` (0.1), `[gpu=0] Decode batch.` (0.1.17 to 0.2), `[04:40:55 TP0] Decode batch.` (to 0.3.3: a time without a
+date), `[2025-02-27 04:46:39 TP0] Decode batch. #`, `Decode batch [N], #` (0.5.4) and `Decode batch, #` (from 0.5.4.post1), with and
+without a trailing comma, with the token fields of hybrid models. Fields are found by name; an absent one is NULL.
+
+Tables
+- `server_samples`: one row per batch line and rank, never summed over ranks. rank: the rank words of the prefix as printed, for example
+  `DP6 TP6 EP6` (`GPU0` for the oldest form). engine: the DP number. phase: decode, prefill or mixed.
+  - running: on decode lines `#running-req`. Prefill lines print the running requests without those of the line, so there it is
+    `#running-req` plus `#new-seq`: the requests in service during that step. A limit is only reached on decode lines.
+  - waiting: `#queue-req`, per rank, after the step was scheduled.
+  - kv_usage: `token usage` (already 0..1). Hybrid models have several pools (full, swa, mamba): the fullest one, because the server
+    admits and retracts by whichever runs out first.
+  - gen_tok_s: tokens since the decode line before over the wall time since then. It is NULL where that time holds idle time or cannot be
+    known not to: the first decode line of a rank, one after a prefill line that found nothing running, one after a gap (more
+    than 10 s and five times the distance before). Prefill work while other requests run stays in: that is what the streams got.
+  - prompt_tok_s: `input throughput`, of the batch *before* the line; only where a prefill line stands directly before, without a gap.
+  - new_tokens, cached_tokens: of this line. One line per chunk. prefix_hit: the old `cache hit rate`, over the life of the server.
+- `server_events`: retract (value: requests), loading (weights, cuda-graph, jit), loaded, fallback (custom allreduce), error.
+- `server_config` keys: slots (per DP rank) and slots_source, split, tensor_parallel, data_parallel, pipeline_parallel,
+  expert_parallel, dp_attention, kv_tokens (per DP rank), n_ctx_slot, chunked_prefill, chunked_prefill_size, max_prefill_tokens, eager,
+  cuda_graph_max_bs, speculation, draft_tokens, quantisation, attention, gpu_mem_util (`mem_fraction_static`),
+  schedule_conservativeness, decode_log_interval, weights_gib (one row per rank: value is the rank), nccl.
+- `models`: name, architecture and quantisation. `quality`: `date-unknown` for times without a date.
+
+slots. What the server settled on (`max_running_requests=` beside `max_total_num_tokens=`, already per DP rank) wins over "was reduced
+from", over the reset to 48 with speculation, and over the arguments. The last two are for the whole server and are divided by dp_size
+when DP attention is on; whether it is on and not printed, the value is an interval.
+
+Traps
+- Decode lines come every 40 steps (`decode_log_interval`), not by time: a stalled server prints nothing.
+- `server_args` is a Python repr with secrets in it: single keys are read, nothing else leaves.
+- Several servers in one Ray log are told apart by the pid of the prefix: each is a run of its own.
+- In a log with dated lines a line without a date is somebody's prompt and gives nothing.
+- A second record glued to a batch line makes it a near miss: its numbers could belong to either.
+- Weight sizes are printed as GB and are GiB. The second pair of a rank is the draft model and can be negative: left out.
+"""
+
+from __future__ import annotations
+
+from ..engine.line_format import Int, Line, LineFormat, Num, Sample, Stamp, Text, Word
+
+_BAR = r"(?:[^|\[\]]{0,120}\d{1,3}%\|[^|]{0,80}\| [^\[\]]{0,40}\[[^\[\]]{0,60}\] ?)?"
+_RAY = r"(?:\([^()]{0,120}\bpid=\d+[^()]{0,80}\) ?){0,3}"
+_START = rf"^{_BAR}{_RAY}"
+_DAY = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d"
+_TIME = rf"\[(?:{_DAY}|\d\d:\d\d:\d\d)(?:[.,]\d+)?(?: [A-Z_]+\d+)*\] "
+_LEVEL = r"(?:(?:INFO|WARNING|ERROR)(?: [\w.]+:\d+)?: )?"
+_HEAD = rf"{_START}(?:{_TIME}{_LEVEL}|\[gpu(?:_id)?=\d+\] )?$"
+_REST = r"(?:[^\[]|\[\d+\]|\[(?:\d+:)?\d\d:\d\d<|\[repeated )*$"
+_WHO = {
+    "year": Int(rf"{_START}\[(\d{{4}})-\d\d-\d\d[ T]"),
+    "rank": Text(rf"{_START}\[[\d :.,T-]*\d ((?:[A-Z_]+\d+ ?)+)\] "),
+    "dp": Int(rf"{_START}\[[\d :.,T-]*\d(?: [A-Z_]+\d+)*? DP(\d+)[ \]]"),
+    "card": Int(rf"{_START}\[gpu(?:_id)?=(\d+)\] "),
+    "pid": Int(rf"^{_BAR}(?:\([^()]*\) ?)*?\([^()]*\bpid=(\d+)[^()]*\) ?(?:\[|[A-Z])"),
+}
+_BATCH = {
+    **_WHO,
+    "running_n": Num(r"(?:[.,] +#running-req: |[.,] +#running_req: )(\d+)"),
+    "queue_n": Num(r"[.,] +#(?:queue-req|remaining_req): (\d+)"),
+    "usage": Num(r"[.,] +token usage: (\d+(?:\.\d+)?)"),
+    "usage_full": Num(r"[.,] +full token usage: (\d+(?:\.\d+)?)"),
+    "usage_swa": Num(r"[.,] +swa token usage: (\d+(?:\.\d+)?)"),
+    "usage_mamba": Num(r"[.,] +mamba usage: (\d+(?:\.\d+)?)"),
+    "graph": Text(r"\b\w+ graph: (True|False)\b"),
+    "whole": Text(rf"((?:Decode|Prefill|new fill) batch){_REST}"),
+}
+
+_BATCH_LINES = (
+    Line(
+        "decode",
+        into="server_samples*",
+        anchor="Decode batch",
+        after=_HEAD,
+        fields={
+            **_BATCH,
+            "gen": Num(r"gen throughput \(token/s\): (\d+(?:\.\d+)?)"),
+            "accepted": Num(r"[.,] +accept len: (\d+(?:\.\d+)?)"),
+        },
+        need=("running_n", "whole"),
+        serves=True,
+    ),
+    Line(
+        "prefill",
+        into="server_samples*",
+        anchor=("Prefill batch", "new fill batch. "),
+        after=_HEAD,
+        fields={
+            **_BATCH,
+            "mixed_n": Num(r"batch ?\(mixed #running-req: (\d+)\)"),
+            "seqs": Num(r"[.,] +#(?:new-)?seq: (\d+)"),
+            "new_tokens": Num(r"[.,] +#new[-_]token: (\d+)"),
+            "cached_tokens": Num(r"[.,] +#cached[-_]token: (\d+)"),
+            "prefix_hit": Num(r"cache[ _]hit[ _]rate: (\d+(?:\.\d+)?)%", scale=0.01),
+            "input_rate": Num(r"input throughput \(token/s\): (\d+(?:\.\d+)?)"),
+        },
+        need=("seqs", "whole"),
+        serves=True,
+    ),
+)
+
+
+def _event(name: str, anchor: str | tuple[str, ...], kind: str, detail: str | None = None, **more: object) -> Line:
+    """A line that stands for one event."""
+    fields = {**_WHO, "event": Word(kind), **({"detail": Word(detail)} if detail else {})}
+    return Line(name, into="server_events*", anchor=anchor, after=_HEAD, fields=fields, **more)  # type: ignore[arg-type]
+
+
+_EVENT_LINES = (
+    Line(
+        "retract",
+        into="server_events*",
+        anchor=(
+            "KV cache pool is full. Retract requests.",
+            "Decode out of memory happened",
+            "decode out of memory happened",
+            "Testing retraction.",
+        ),
+        after=_HEAD,
+        fields={**_WHO, "event": Word("retract"), "value": Num(r"#retracted_reqs: (\d+)")},
+        serves=True,
+    ),
+    _event("weights-begin", "Load weight begin", "loading", "weights"),
+    _event("graph-begin", ("Capture cuda graph begin", "Capture npu graph begin", "Capture cpu graph begin"), "loading", "cuda-graph"),
+    _event("jit", ("Entering DeepGEMM JIT", "DeepGEMM JIT Compiling", "DeepGEMM warmup"), "loading", "jit"),
+    _event("ready", "The server is fired up and ready to roll!", "loaded", serves=True),
+    _event("no-custom-allreduce", ("Custom allreduce is disabled", "Setup Custom allreduce failed"), "fallback", "custom-allreduce"),
+    _event("scheduler-exception", "Scheduler hit an exception", "error", "scheduler-exception"),
+    _event("child-failed", "Received sigquit from a child process", "error", "child-failed"),
+)
+
+_ARG = r"[(,] ?"
+_FLAG = {"True": "true", "False": "false"}
+_CONFIG_LINES = (
+    Line(
+        "args",
+        into="server_config*",
+        anchor=("server_args=ServerArgs(", "server_args="),
+        after=_HEAD,
+        fields={
+            **_WHO,
+            "whole_args": Text(r"(\))\s*$"),
+            "tp": Int(_ARG + r"tp(?:_size)?=(\d+)"),
+            "dp_size": Int(_ARG + r"dp(?:_size)?=(\d+)"),
+            "pp": Int(_ARG + r"pp(?:_size)?=(\d+)"),
+            "ep": Int(_ARG + r"ep(?:_size)?=(\d+)"),
+            "dp_attention": Text(_ARG + r"enable_dp_attention=(True|False)"),
+            "asked": Int(_ARG + r"max_running_requests=(\d+)"),
+            "context_length": Int(_ARG + r"context_length=(\d+)"),
+            "chunk": Int(_ARG + r"chunked_prefill_size=(-?\d+)"),
+            "max_prefill": Int(_ARG + r"max_prefill_tokens=(\d+)"),
+            "no_graph": Text(_ARG + r"disable_cuda_graph=(True|False)"),
+            "graph_bs": Int(_ARG + r"cuda_graph_max_bs=(\d+)"),
+            "spec": Text(_ARG + r"speculative_algorithm='?(\w{1,40})"),
+            "drafts": Int(_ARG + r"speculative_num_draft_tokens=(\d+)"),
+            "quant": Text(_ARG + r"quantization='([\w.-]{1,40})'"),
+            "attention": Text(_ARG + r"attention_backend='([\w.-]{1,40})'"),
+            "mem_fraction": Num(_ARG + r"mem_fraction_static=(\d*\.?\d+)"),
+            "conservative": Num(_ARG + r"schedule_conservativeness=(\d*\.?\d+)"),
+            "log_interval": Int(_ARG + r"decode_log_interval=(\d+)"),
+            "model_name": Text(r"server_args=\w*\(model_path='(?:[^']*/)?([\w.+-]{1,100})/?'"),
+        },
+        starts_run=True,
+    ),
+    Line(
+        "limits",
+        into="server_config*",
+        anchor="max_total_num_tokens=",
+        after=_HEAD,
+        fields={
+            **_WHO,
+            "total_tokens": Int(r"max_total_num_tokens=(\d+)"),
+            "limit_n": Int(r"max_running_requests=(\d+)"),
+            "context_length": Int(r"context_len=(\d+)"),
+            "chunk": Int(r"chunked_prefill_size=(-?\d+)"),
+            "max_prefill": Int(r"max_prefill_tokens=(\d+)"),
+        },
+        need=("total_tokens",),
+    ),
+    Line(
+        "reduced",
+        into="server_config*",
+        anchor="max_running_requests was reduced from the requested ",
+        after=_HEAD,
+        fields={**_WHO, "reduced_n": Int(r"requested \d+ to (\d+)\b")},
+        need=("reduced_n",),
+    ),
+    Line(
+        "reset",
+        into="server_config*",
+        anchor="Max running requests is reset to ",
+        after=_HEAD,
+        fields={**_WHO, "reset_n": Int(r"is reset to (\d+)\b")},
+        need=("reset_n",),
+    ),
+    Line(
+        "kv",
+        into="server_config*",
+        anchor="KV Cache is allocated.",
+        after=_HEAD,
+        fields={**_WHO, "pool_tokens": Int(r"#tokens: (\d+)")},
+    ),
+    Line(
+        "weights",
+        into="server_config*",
+        anchor="Load weight end.",
+        after=_HEAD,
+        fields={
+            **_WHO,
+            "arch": Text(r"\btype=(\w{1,80})\b"),
+            "quant_type": Text(r"\bquant=(\w{1,40})\b"),
+            "quant_algo": Text(r"\bquant_algo=(\w{1,40})\b"),
+            "weights_gib": Num(r"mem usage=(-?\d+(?:\.\d+)?) GB"),
+        },
+        need=("arch",),
+    ),
+    Line(
+        "nccl",
+        into="server_config*",
+        anchor="sglang is using nccl==",
+        after=_HEAD,
+        fields={**_WHO, "nccl": Text(r"nccl==(\d[\d.]*\d)")},
+        need=("nccl",),
+    ),
+)
+
+_NOISE = (
+    ' HTTP/1.1" ',
+    "Memory pool end. avail mem=",
+    "Capture cuda graph end. ",
+    "Capture cuda graph bs ",
+    "Registering ",
+    "Receive: obj=",
+    "Finish: obj=",
+)
+
+# `own`: the lines that count, with the run they belong to. A process named by a Ray prefix is a server of its own, which begins again
+# at each server_args line of that process. A time of day without a date goes on rising past midnight.
+_OWN = """
+dated AS (SELECT coalesce(bool_or(year IS NOT NULL), false) AS has_dates FROM staged),
+days AS (
+    SELECT line, max(nights) AS nights FROM (
+        SELECT line, sum(CASE WHEN t < before - 43200 THEN 1 ELSE 0 END) OVER (ORDER BY line) AS nights
+        FROM (SELECT line, t, lag(t) OVER (ORDER BY line) AS before FROM staged WHERE year IS NULL AND t < 86400)
+    ) GROUP BY line
+), kept AS (
+    SELECT s.* REPLACE (t + coalesce(nights, 0) * 86400 AS t),
+        CASE WHEN pid IS NULL THEN s.run END AS plain,
+        CASE WHEN pid IS NOT NULL THEN sum(CASE WHEN kind = 'args' THEN 1 ELSE 0 END) OVER (PARTITION BY pid ORDER BY s.line) END AS life,
+        coalesce(nullif(trim(rank), ''), CASE WHEN card IS NOT NULL THEN 'GPU' || CAST(card AS VARCHAR) END) AS who
+    FROM staged s CROSS JOIN dated LEFT JOIN days USING (line) WHERE year IS NOT NULL OR NOT has_dates
+), servers AS (
+    SELECT plain, pid, life, CAST(row_number() OVER (ORDER BY min(line)) - 1 AS INTEGER) AS number FROM kept GROUP BY plain, pid, life
+), own AS (
+    SELECT k.* REPLACE (v.number AS run) FROM kept k JOIN servers v ON k.plain IS NOT DISTINCT FROM v.plain
+        AND k.pid IS NOT DISTINCT FROM v.pid AND k.life IS NOT DISTINCT FROM v.life
+)"""
+
+_SAMPLES = f"""
+WITH {_OWN}, batches AS (
+    SELECT *, coalesce(running_n, mixed_n) AS others,
+        sum(CASE WHEN kind = 'prefill' AND coalesce(running_n, mixed_n, 0) = 0 THEN 1 ELSE 0 END) OVER ranked AS wakings,
+        lag(kind) OVER ranked AS kind_before
+    FROM own WHERE kind IN ('decode', 'prefill') WINDOW ranked AS (PARTITION BY run, who ORDER BY line)
+), spaced AS (
+    SELECT *, lag(line) OVER same AS line_before, lag(wakings) OVER same AS wakings_before, t - lag(t) OVER same AS dt
+    FROM batches WINDOW same AS (PARTITION BY run, who, kind ORDER BY line)
+), judged AS (
+    SELECT *, coalesce(dt < -1 OR (dt > 10 AND dt > 5 * coalesce(lag(dt) OVER same, 0)), false) OR line_before IS NULL AS gap
+    FROM spaced WINDOW same AS (PARTITION BY run, who, kind ORDER BY line)
+)
+SELECT line, t AS time, 'sglang' AS server, dp AS engine, who AS rank, run,
+    CASE WHEN mixed_n IS NOT NULL THEN 'mixed' ELSE kind END AS phase,
+    CASE WHEN kind = 'decode' THEN running_n ELSE others + seqs END AS running,
+    queue_n AS waiting,
+    greatest(usage, usage_full, usage_swa, usage_mamba) AS kv_usage,
+    CASE WHEN kind = 'prefill' AND kind_before = 'prefill' AND NOT gap THEN input_rate END AS prompt_tok_s,
+    CASE WHEN kind = 'decode' AND wakings = wakings_before AND NOT gap THEN gen END AS gen_tok_s,
+    accepted AS accept_len, cached_tokens, new_tokens, prefix_hit,
+    graph = 'True' AS cuda_graph
+FROM judged ORDER BY line
+"""
+
+_EVENTS = f"""
+WITH {_OWN}
+SELECT line, t AS time, 'sglang' AS server, dp AS engine, run, event AS kind, value, detail FROM own WHERE event IS NOT NULL ORDER BY line
+"""
+
+_CONFIG = f"""
+WITH {_OWN}, args AS (
+    SELECT * FROM own WHERE kind = 'args' QUALIFY row_number() OVER (PARTITION BY run ORDER BY line DESC) = 1
+), per_rank AS (
+    SELECT run, dp, kind, max(line) AS line, min(total_tokens) AS total_tokens, min(limit_n) AS limit_n, min(reduced_n) AS reduced_n,
+        min(reset_n) AS reset_n, min(context_length) AS context_length, min(chunk) AS chunk, min(max_prefill) AS max_prefill,
+        CASE WHEN count(DISTINCT pool_tokens) = 1 THEN min(pool_tokens) END AS pool_tokens, max(nccl) AS nccl
+    FROM own WHERE kind IN ('limits', 'reduced', 'reset', 'kv', 'nccl') GROUP BY run, dp, kind
+), whole_server AS (
+    SELECT a.run, a.line, a.asked AS n, 'server_args' AS source, 4 AS place, a.dp_size, a.dp_attention FROM args a WHERE a.asked > 0
+    UNION ALL
+    SELECT r.run, r.line, r.reset_n, 'reset for speculation', 3, a.dp_size, a.dp_attention
+    FROM per_rank r LEFT JOIN args a USING (run) WHERE r.kind = 'reset'
+), limits AS (
+    SELECT run, dp, line, limit_n AS lo, NULL AS hi, 'max_running_requests' AS source, 1 AS place
+    FROM per_rank WHERE kind = 'limits' AND limit_n IS NOT NULL
+    UNION ALL SELECT run, dp, line, reduced_n, NULL, 'reduced by memory', 2 FROM per_rank WHERE kind = 'reduced'
+    UNION ALL
+    SELECT run, NULL, line, CASE WHEN dp_size > 1 AND coalesce(dp_attention, 'True') = 'True' THEN greatest(n // dp_size, 1) ELSE n END,
+        CASE WHEN dp_size > 1 AND dp_attention IS NULL THEN n END, source, place
+    FROM whole_server
+), slots AS (
+    SELECT * FROM limits QUALIFY place = min(place) OVER (PARTITION BY run)
+), first_weights AS (
+    SELECT * FROM own WHERE kind = 'weights' QUALIFY row_number() OVER (PARTITION BY run, who ORDER BY line) = 1
+), found AS (
+    SELECT run, dp, line, 'slots' AS key, CAST(lo AS VARCHAR) AS value, CAST(lo AS DOUBLE) AS num, CAST(hi AS DOUBLE) AS num_hi FROM slots
+    UNION ALL SELECT run, dp, line, 'slots_source', source, NULL, NULL FROM slots
+    UNION ALL SELECT run, dp, line, 'kv_tokens', NULL, total_tokens, NULL FROM per_rank WHERE kind = 'limits'
+    UNION ALL SELECT k.run, k.dp, k.line, 'kv_tokens', NULL, k.pool_tokens, NULL FROM per_rank k
+        WHERE k.kind = 'kv' AND NOT EXISTS (SELECT 1 FROM per_rank l WHERE l.run = k.run AND l.kind = 'limits')
+    UNION ALL SELECT run, dp, line, 'nccl', nccl, NULL, NULL FROM per_rank WHERE kind = 'nccl'
+    UNION ALL SELECT run, dp, line, 'weights_gib', who, weights_gib, NULL FROM first_weights WHERE weights_gib > 0
+    UNION ALL SELECT run, dp, line, key, NULL, CAST(num AS DOUBLE), NULL FROM (
+        UNPIVOT (
+            SELECT run, dp, line, CAST(context_length AS DOUBLE) AS n_ctx_slot, CAST(chunk AS DOUBLE) AS chunked_prefill_size,
+                CAST(max_prefill AS DOUBLE) AS max_prefill_tokens
+            FROM per_rank WHERE kind = 'limits'
+        ) ON n_ctx_slot, chunked_prefill_size, max_prefill_tokens INTO NAME key VALUE num
+    ) WHERE num > 0
+    UNION ALL SELECT run, NULL, line, key, NULL, num, NULL FROM (
+        UNPIVOT (
+            SELECT run, line, CAST(tp AS DOUBLE) AS tensor_parallel, CAST(dp_size AS DOUBLE) AS data_parallel,
+                CAST(pp AS DOUBLE) AS pipeline_parallel, CAST(ep AS DOUBLE) AS expert_parallel, CAST(drafts AS DOUBLE) AS draft_tokens,
+                CAST(graph_bs AS DOUBLE) AS cuda_graph_max_bs, mem_fraction AS gpu_mem_util, conservative AS schedule_conservativeness,
+                CAST(log_interval AS DOUBLE) AS decode_log_interval
+            FROM args
+        ) ON tensor_parallel, data_parallel, pipeline_parallel, expert_parallel, draft_tokens, cuda_graph_max_bs, gpu_mem_util,
+            schedule_conservativeness, decode_log_interval INTO NAME key VALUE num
+    )
+    UNION ALL SELECT a.run, NULL, a.line, key, NULL, num, NULL FROM (
+        UNPIVOT (
+            SELECT run, line, CAST(context_length AS DOUBLE) AS n_ctx_slot, CAST(chunk AS DOUBLE) AS chunked_prefill_size,
+                CAST(max_prefill AS DOUBLE) AS max_prefill_tokens
+            FROM args
+        ) ON n_ctx_slot, chunked_prefill_size, max_prefill_tokens INTO NAME key VALUE num
+    ) a WHERE num > 0 AND NOT EXISTS (SELECT 1 FROM per_rank l WHERE l.run = a.run AND l.kind = 'limits')
+    UNION ALL SELECT run, NULL, line, key, word, NULL, NULL FROM (
+        UNPIVOT (
+            SELECT run, line, lower(dp_attention) AS dp_attention, lower(no_graph) AS eager, quant AS quantisation, attention,
+                CASE WHEN spec = 'None' THEN 'off' WHEN spec IS NOT NULL THEN 'on' END AS speculation,
+                CASE WHEN chunk > 0 THEN 'true' WHEN chunk < 0 THEN 'false' END AS chunked_prefill,
+                CASE WHEN whole_args IS NULL OR tp IS NULL THEN NULL WHEN pp > 1 THEN 'pipeline' WHEN tp > 1 THEN 'tensor'
+                    WHEN dp_size > 1 THEN 'data' ELSE 'none' END AS split
+            FROM args
+        ) ON dp_attention, eager, quantisation, attention, speculation, chunked_prefill, split INTO NAME key VALUE word
+    )
+    UNION ALL SELECT l.run, l.dp, l.line, 'chunked_prefill', CASE WHEN l.chunk > 0 THEN 'true' ELSE 'false' END, NULL, NULL
+        FROM per_rank l WHERE l.kind = 'limits' AND l.chunk IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM args a WHERE a.run = l.run AND a.chunk IS NOT NULL)
+)
+SELECT line, 'sglang' AS server, dp AS engine, run, key,
+    coalesce(value, CASE WHEN num = floor(num) THEN CAST(CAST(num AS BIGINT) AS VARCHAR) ELSE CAST(num AS VARCHAR) END) AS value,
+    num, num_hi, 'logged' AS origin
+FROM found WHERE value IS NOT NULL OR num IS NOT NULL ORDER BY line, key, value
+"""
+
+_MODELS = f"""
+WITH {_OWN}, loads AS (
+    SELECT run, min(line) AS line, arch, arg_min(quant_algo, line) AS algo, arg_min(quant_type, line) AS quant,
+        row_number() OVER (PARTITION BY run ORDER BY min(line)) - 1 AS section
+    FROM own WHERE kind = 'weights' GROUP BY run, arch
+), names AS (
+    SELECT run, max(line) AS line, arg_max(model_name, line) AS model_name, arg_max(quant, line) AS quant FROM own WHERE kind = 'args' GROUP BY run
+)
+SELECT coalesce(l.line, n.line) AS line, CASE WHEN coalesce(l.section, 0) = 0 THEN n.model_name END AS name, l.arch,
+    coalesce(l.run, n.run) AS run, CAST(coalesce(l.section, 0) AS INTEGER) AS section,
+    coalesce(nullif(l.algo, 'None'), nullif(l.quant, 'None'), CASE WHEN coalesce(l.section, 0) = 0 THEN n.quant END) AS quantisation
+FROM loads l FULL JOIN names n ON l.run = n.run WHERE l.arch IS NOT NULL OR n.model_name IS NOT NULL ORDER BY 1
+"""
+
+_QUALITY = """
+SELECT min(line) AS line, 'date-unknown' AS kind, count(*) AS n,
+    'times without a date: seconds of the day, rising past midnight; the day is not in the file' AS note
+FROM staged WHERE year IS NULL AND t < 86400 HAVING count(*) > 0
+"""
+
+PARSER = LineFormat(
+    name="sglang-server",
+    server="sglang",
+    stamps=(
+        Stamp(rf"{_START}\[({_DAY}[.,]\d+)[ \]]", parse="iso", clock="local-no-zone", resolution_s=1e-3, search=True),
+        Stamp(rf"{_START}\[({_DAY})[ \]]", parse="iso", clock="local-no-zone", resolution_s=1.0, search=True),
+        Stamp(rf"{_START}\[(\d\d:\d\d:\d\d)[ \]]", parse="clock", clock="local-no-zone", resolution_s=1.0, search=True),
+    ),
+    lines=(*_BATCH_LINES, *_EVENT_LINES, *_CONFIG_LINES),
+    noise=_NOISE,
+    assemble={"server_samples": _SAMPLES, "server_events": _EVENTS, "server_config": _CONFIG, "models": _MODELS, "quality": _QUALITY},
+    samples=(),
+)

@@ -1,0 +1,289 @@
+"""Charts: what is drawn, that no peak is lost, that one SVG serves light and dark, and that the same input gives the same bytes."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpuverdict.engine import catalog, clock, join, steps
+from gpuverdict.engine.analyze import Analysis, analyze
+from gpuverdict.engine.report import charts
+from gpuverdict.engine.result import Finding, ScopeRef
+from gpuverdict.engine.store import Store
+
+CASE = Path(__file__).parents[2] / "fixtures" / "cases" / "three-cards"
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def store_of(**tables: list[dict[str, Any]]) -> Store:
+    """A store as after reading: one source, its clock, and rows of tables."""
+    store = Store()
+    catalog.load(store.con)
+    store.insert("sources", pl.DataFrame({"name": ["a.log"], "status": ["read"]}), 0)
+    for name, rows in tables.items():
+        store.insert(name, pl.DataFrame(rows, infer_schema_length=None), 0)
+    store.con.execute("CREATE TABLE main.bindings (source_id INTEGER, label VARCHAR)")
+    clock.align(store, {}, {}, None)
+    join.join(store, ("bench_series",))
+    steps.match_steps(store)
+    join.join(store, tuple(v.name for v in join.VIEWS if v.name != "bench_series"))
+    return store
+
+
+def drawn(store: Store, findings: list[Finding] | None = None, overridden: dict[str, float] | None = None) -> dict[str, str]:
+    result = SimpleNamespace(findings=findings or [], settings={"limits_overridden": overridden or {}})
+    return charts.draw(SimpleNamespace(store=store, result=result))  # type: ignore[arg-type]
+
+
+def says(svg: str) -> str:
+    return ET.fromstring(svg).findtext(f"{SVG}desc") or ""
+
+
+def samples(rounds: int, cards: int = 2, gap: int = 0, host: str | None = None) -> list[dict[str, Any]]:
+    return [
+        {"line": 2 + n * cards + g, "gpu": g, "host": host, "cycle": n, "time": float(n + (gap if n > rounds // 2 else 0)), "util_gpu": 10.0 * (g + 1)}
+        for n in range(rounds)
+        for g in range(cards)
+    ]
+
+
+def memory(mbu: list[float | None], scope: str = "c=1") -> Finding:
+    ref = ScopeRef(kind="step", label=scope)
+    return Finding(rule="memory-bound", scope=ref, verdict="fits", claim="cause", because="", sentence="", numbers={"mbu": mbu})
+
+
+@pytest.fixture(scope="module")
+def analysis() -> Analysis:
+    return analyze(CASE)
+
+
+@pytest.fixture(scope="module")
+def three_cards(analysis: Analysis) -> dict[str, str]:
+    return charts.draw(analysis)
+
+
+def test_three_cards_draws_all_four_in_order(three_cards: dict[str, str]) -> None:
+    assert list(three_cards) == ["utilisation", "sweep", "requests", "ceiling"]
+
+
+def test_descriptions_give_the_numbers_in_words(three_cards: dict[str, str]) -> None:
+    assert "99.1 % (96..102), 18 complete samples of 3 cards" in says(three_cards["utilisation"])
+    assert "8 streams: 49 tokens/s in all, 13.2 for one, 3.72 decode at a time" in says(three_cards["sweep"])
+    assert "Slot limit: 4 slots (logged)." in says(three_cards["sweep"])
+    assert "on 4 slots, at most 4 at a time" in says(three_cards["requests"])
+    assert "8 responses finished within 15.8 s, in groups of 4, 4." in says(three_cards["requests"])
+    assert re.search(r"memory bandwidth, c=1: 10\.6\.\.36\.\d %, line at 40 % and 60 %", says(three_cards["ceiling"]))
+
+
+def test_every_svg_is_one_labelled_picture_without_outside_references(three_cards: dict[str, str]) -> None:
+    for name, svg in three_cards.items():
+        root = ET.fromstring(svg)
+        ids = [e.get("id") for e in root.iter() if e.get("id")]
+        assert root.get("role") == "img"
+        assert root.get("aria-labelledby") == f"gv-{name}-title gv-{name}-desc"
+        assert len(ids) == len(set(ids)) and all(i and i.startswith(f"gv-{name}") for i in ids)
+        assert set(re.findall(r"url\(#([^)]+)\)", svg)) <= set(ids)
+        assert svg.count("http") == 1 and 'xmlns="http://www.w3.org/2000/svg"' in svg
+        assert "<script" not in svg and "<image" not in svg and 'class="background"' not in svg
+
+
+def test_every_colour_is_a_variable(three_cards: dict[str, str]) -> None:
+    known = {light for light, _ in charts.PALETTE.values()}
+    for name, svg in three_cards.items():
+        body = svg[svg.index("</style>") :]
+        for attribute, colour in set(re.findall(r'(fill|stroke)="([^"]+)"', body)):
+            if colour == "none" or colour.startswith("url("):
+                continue
+            assert colour in known, f"{name}: {attribute} {colour}"
+            assert re.search(rf'\[{attribute}="{colour}"\]\{{{attribute}:var\(--\w+,{colour}\)\}}', svg)
+
+
+def test_text_and_lines_have_contrast() -> None:
+    def luminance(colour: str) -> float:
+        parts = [int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)]
+        linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    for name, pair in charts.PALETTE.items():
+        if name != "grid":
+            for colour, background in zip(pair, ("#f6f7f9", "#1c2024")):
+                bright, dark = sorted((luminance(colour), luminance(background)), reverse=True)
+                assert (bright + 0.05) / (dark + 0.05) >= 4.4, (name, colour)
+
+
+def test_same_input_same_bytes_in_or_out_of_process(analysis: Analysis, three_cards: dict[str, str]) -> None:
+    assert charts.draw(analysis) == three_cards
+    assert charts.draw(analysis, charts.Renderer(python=None)) == three_cards
+
+
+@pytest.mark.parametrize("python", ["/nonexistent/python", "/bin/false"])
+def test_a_renderer_process_that_cannot_be_had_changes_nothing(python: str) -> None:
+    spec = {"data": {"values": [{"a": 1}]}, "mark": "point", "encoding": {}}
+    renderer = charts.Renderer(python)
+    assert renderer.svg(spec).startswith("<svg")
+    renderer.close()
+
+
+def test_a_chart_that_ends_the_renderer_is_left_out_and_ends_nothing_else() -> None:
+    """vl-convert aborts its whole process on a control character; names are cleaned before, this is the second wall."""
+    renderer = charts.Renderer()
+    good = {"data": {"values": [{"a": 1}]}, "mark": "point", "encoding": {}}
+    bad = {**good, "title": "\x01"}
+    assert renderer.svg(good).startswith("<svg")
+    assert renderer.svg(bad) == "" and renderer.svg(good) == ""
+    renderer.close()
+
+
+def test_specs_fit_the_schema(analysis: Analysis) -> None:
+    result = analysis.result
+    for make in (
+        charts._utilisation(analysis.store),
+        charts._sweep(analysis.store),
+        charts._requests(analysis.store),
+        charts._ceiling(result.findings, {}),
+    ):
+        assert make is not None
+        make().chart.to_dict(validate=True)
+
+
+# --- absent, unknown, hostile -----------------------------------------------------------------------------------------------------
+
+
+def test_nothing_to_draw_is_an_empty_dict() -> None:
+    assert drawn(store_of()) == {}
+
+
+def test_only_what_has_data_is_drawn() -> None:
+    assert list(drawn(store_of(gpu_samples=samples(20)))) == ["utilisation"]
+    assert list(drawn(store_of(), [memory([0.1, 0.3])])) == ["ceiling"]
+
+
+def test_one_card_has_no_sum_and_no_legend() -> None:
+    svg = drawn(store_of(gpu_samples=samples(20, cards=1)))["utilisation"]
+    assert "utilisation 10.0 % (10)" in says(svg) and "of 1 card." in says(svg)
+    assert ">sum<" not in svg and ">gpu0<" not in svg
+
+
+def test_many_cards_are_a_band() -> None:
+    svg = drawn(store_of(gpu_samples=samples(20, cards=12)))["utilisation"]
+    assert ">lowest card<" in svg and ">highest card<" in svg and ">gpu3<" not in svg
+    assert "780.0 %" in says(svg) and "12 cards" in says(svg)
+
+
+def test_samples_without_times_are_numbered() -> None:
+    rows = [{**row, "time": None} for row in samples(20)]
+    assert "sample number (the file has no times)" in drawn(store_of(gpu_samples=rows))["utilisation"]
+
+
+def test_unknown_utilisation_is_no_zero() -> None:
+    rows = samples(20)
+    for row in rows:
+        if row["cycle"] == 7 and row["gpu"] == 1:
+            row["util_gpu"] = None
+    store = store_of(gpu_samples=rows)
+    panel = store.rows_of(charts._UTIL_PANELS)[0]
+    frame = charts._util_rows(store, panel, 1)
+    assert frame.filter(pl.col("series") == "gpu1", pl.col("x") == 7.0)["y"].to_list() == [None]
+    assert frame.filter(pl.col("series") == "sum", pl.col("x") == 7.0)["y"].to_list() == [None]
+    assert panel["low"] == 30.0 and panel["whole"] == 19
+
+
+def test_open_ends_of_a_share_are_said() -> None:
+    assert "memory bandwidth, c=1: at least 30 %" in says(drawn(store_of(), [memory([0.3, None])])["ceiling"])
+    assert "memory bandwidth, c=1: at most 30 %" in says(drawn(store_of(), [memory([None, 0.3])])["ceiling"])
+    assert drawn(store_of(), [memory([None, None])]) == {}
+
+
+def test_lines_that_the_user_moved_are_drawn_where_they_are() -> None:
+    svg = drawn(store_of(), [memory([0.1, 0.3])], {"memory-bound.low": 0.25})["ceiling"]
+    assert "line at 25 % and 60 %" in says(svg)
+
+
+def test_names_cannot_leave_the_svg() -> None:
+    bad = "</desc><script>alert(1)</script>\x01\"' onload=x"
+    svg = drawn(store_of(), [memory([0.1, 0.3], scope=bad)])["ceiling"]
+    root = ET.fromstring(svg)
+    assert not list(root.iter(f"{SVG}script")) and "\x01" not in svg
+
+
+def test_unplaced_and_per_stream_only_sweeps() -> None:
+    rows = [{"line": n, "concurrency": float(c), "per_stream_tok_s": 20.0 / c} for n, c in enumerate((1, 2, 4), 2)]
+    svg = drawn(store_of(bench_steps=rows))["sweep"]
+    assert "as the source counts it" in svg and "of all streams" not in svg
+    assert "decode at a time" not in says(svg) and "Slot limit" not in says(svg)
+
+
+# --- thinning ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_peak_among_many_samples_is_kept() -> None:
+    store = Store()
+    store.con.execute("CREATE TABLE s AS SELECT 'a' AS series, i AS x, CASE WHEN i = 77777 THEN 99 ELSE 10 + i % 3 END AS y FROM range(200000) t(i)")
+    frame = charts.thin(store, "SELECT series, x, y FROM s", 1)
+    assert frame.height <= 2 * charts.WIDTH
+    assert frame.filter(pl.col("y") == 99)["x"].to_list() == [77777.0]
+    assert frame["y"].min() == 10
+
+
+def test_few_samples_are_all_kept_and_a_hole_breaks_the_line() -> None:
+    store = store_of(gpu_samples=samples(20, gap=500))
+    frame = charts._util_rows(store, store.rows_of(charts._UTIL_PANELS)[0], 1)
+    one = frame.filter(pl.col("series") == "gpu0")
+    assert one.filter(pl.col("y").is_not_null()).height == 20
+    holes = one.filter(pl.col("y").is_null())["x"].to_list()
+    assert len(holes) == 1 and 10 < holes[0] < 511
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 10_000), st.one_of(st.none(), st.integers(0, 100))), min_size=1, max_size=3000), st.integers(1, 9))
+def test_thinning_keeps_extremes_and_invents_nothing(points: list[tuple[int, int | None]], series: int) -> None:
+    store = Store()
+    frame = pl.DataFrame(points, schema={"x": pl.Float64, "y": pl.Float64}, orient="row")
+    store.con.execute("CREATE TABLE s (x DOUBLE, y DOUBLE)")
+    store.append("s", frame)
+    out = charts.thin(store, "SELECT 'a' AS series, x, y FROM s", series)
+    known = {(x, y) for x, y in points if y is not None}
+    assert {(x, y) for x, y in zip(out["x"], out["y"]) if y is not None} <= known
+    assert out["y"].max() == frame["y"].max() and out["y"].min() == frame["y"].min()
+
+
+def request(n: int, slot: int | None, start: float, end: float) -> dict[str, Any]:
+    return {"line": n + 1, "origin": "server", "run": 0, "request": str(n), "slot": slot, "started_at": start, "finished_at": end, "status": "ok"}
+
+
+def test_many_requests_are_merged_per_slot_and_none_is_lost() -> None:
+    rows = [request(n, n % 4, (n // 4) * 1.0, (n // 4) * 1.0 + 0.9) for n in range(8000)]
+    store = store_of(requests=rows)
+    log = store.rows_of(charts._LOGS)[0]
+    bars = store.query(charts._lanes(log, log["ended"] - log["began"]))
+    assert bars.height == 4 and bars["x2"].max() == pytest.approx(1999.9)
+    assert "8000 requests in 1 999.9 s" in says(drawn(store)["requests"]).replace("2 000 s", "1 999.9 s")
+
+
+def test_requests_without_slots_are_counted_in_flight() -> None:
+    rows = [request(n, None, float(n), n + 3.0) for n in range(10)]
+    assert "at most 3 in flight" in says(drawn(store_of(requests=rows))["requests"])
+
+
+def test_running_and_waiting_of_a_server() -> None:
+    rows = [{"line": n + 1, "time": 10.0 * n, "running": 4.0, "waiting": float(n)} for n in range(6)]
+    assert "at most 4 running, at most 5 waiting, 6 statistics lines" in says(drawn(store_of(server_samples=rows))["requests"])
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=2, max_size=50), st.one_of(st.none(), st.floats(0, 60)))
+def test_clusters_hold_every_response_once(times: list[float], resolution: float | None) -> None:
+    sizes = charts.clusters(sorted(times), resolution)
+    assert sum(sizes) == len(times) and all(sizes)
+
+
+def test_clusters_are_not_finer_than_the_clock() -> None:
+    assert charts.clusters([0.0, 0.1, 15.0, 15.2], 0.01) == [2, 2]
+    assert charts.clusters([0.0, 0.0, 2.0, 2.0], 2.0) == [4]
