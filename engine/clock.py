@@ -72,6 +72,7 @@ def align(
         elif tz and clock.kind in WALL and clock.first is not None:
             clock.set(zone_offset_s(tz, clock.first), clock.resolution_s or 1.0, "given time zone")
     _file_times(clocks, sources)
+    _same_requests(store, clocks)
     if claim_edges:
         _edges(store, clocks)
     _anchor(store, clocks)
@@ -177,7 +178,8 @@ def _years(store: Store, clocks: dict[int, Clock], sources: Sequence[Source]) ->
         wrapped = int(wraps[0]) if wraps else 0
         near = sorted(anchors)[len(anchors) // 2]
         guess = datetime.fromtimestamp(near, tz=timezone.utc).year
-        year = min(range(guess - 1, guess + 2), key=lambda y: abs(_in_year(clock.last or 0.0, y) - near)) - wrapped
+        # The latest month and day belong to the first year where a New Year lies inside.
+        year = min(range(guess - 1, guess + 2), key=lambda y: abs(_in_year(clock.last or 0.0, y) - near))
         _add_year(store, clock, year, wrapped)
 
 
@@ -268,6 +270,33 @@ def _file_times(clocks: dict[int, Clock], sources: Iterable[Source]) -> None:
             zone = ZONE_STEP_S * round(apart / ZONE_STEP_S)
             if FILE_LAG_S[0] <= apart - zone <= FILE_LAG_S[1] and abs(zone) <= 14 * 3600:
                 clock.set(zone, clock.resolution_s or 1.0, "file time at the end of the log", estimated=True)
+
+
+def _same_requests(store: Store, clocks: dict[int, Clock]) -> None:
+    """A saved response and the server's log print the same token counts and durations: two such pairs tie the two clocks."""
+    pairs: dict[int, list[tuple[float, float]]] = {}
+    for server_id, file_id, apart, resolution in store.con.execute(_SAME).fetchall():
+        if clocks[file_id].trusted and not clocks[server_id].trusted:
+            pairs.setdefault(server_id, []).append((apart + (clocks[file_id].offset_s or 0.0), resolution or 1.0))
+    for server_id, found in pairs.items():
+        values = sorted(v for v, _ in found)
+        middle, spread = values[len(values) // 2], values[-1] - values[0]
+        if len(values) >= 2 and spread <= 5.0:
+            clocks[server_id].set(middle, max(spread, *(r for _, r in found)), f"{len(values)} requests that are in the response files too")
+
+
+# Durations agree to the log's rounding, tokens exactly, and each side has just one such request.
+_SAME = """
+WITH told AS (
+    SELECT source_id, origin, output_tokens, round(prompt_ms, 1) AS prompt_ms, round(decode_ms, 1) AS decode_ms, finished_at, resolution_s,
+        count(*) OVER (PARTITION BY origin, output_tokens, round(prompt_ms, 1), round(decode_ms, 1)) AS twins
+    FROM raw.requests WHERE origin IN ('server', 'file') AND finished_at IS NOT NULL AND prompt_ms > 0 AND decode_ms > 0 AND output_tokens > 1
+)
+SELECT s.source_id, f.source_id, f.finished_at - s.finished_at, f.resolution_s
+FROM told s JOIN told f USING (output_tokens, prompt_ms, decode_ms)
+WHERE s.origin = 'server' AND f.origin = 'file' AND s.twins = 1 AND f.twins = 1
+ORDER BY ALL
+"""
 
 
 # --- edges --------------------------------------------------------------------------------------------------------------------------

@@ -93,13 +93,18 @@ def _judge_rule(
     names = dict(store.con.execute("SELECT source_id, name FROM raw.sources").fetchall())
     out = []
     for scope in scopes:
-        if scope["kind"] not in rule.scopes:
+        if scope["kind"] not in rule.scopes or (len(scopes) > 1 and _nothing_measured(scope, grades)):
             continue
         row = rows.get(scope["scope_id"], dict.fromkeys(columns))
         facts = read_facts(rule, row, overrides)
         verdict = decide(rule, facts, grades.get(scope["scope_id"], {}))
         out.append(_finding(rule, scope, facts, verdict, grades.get(scope["scope_id"], {}), names))
     return out
+
+
+def _nothing_measured(scope: Mapping[str, Any], grades: Mapping[int, Mapping[str, Any]]) -> bool:
+    """The trace holds what no step or regime holds; with nothing measured in it, it only repeats what the files do not have."""
+    return scope["kind"] == "trace" and not set(grades.get(scope["scope_id"], {})) - {"config", "roof"}
 
 
 def _grades(store: Store) -> dict[int, dict[str, dict[str, Any]]]:

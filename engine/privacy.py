@@ -18,7 +18,7 @@ benchmark benchmarks benchmarking bf16 block body build busy bytes c cache captu
 clock clocks cold collect combined compare completion completions compose compute conc concurrency concurrent conf config configs console container
 context cpu csv ctx cuda cumulative curl cut d data date dcgm dcgmi debug decode deepseek default detail detailed detailed dense diff dir dmon docker dp draft
 dump duration e eager eagle engine ep error errors eval example exl2 exl3 experiment export exporter f16 fast few fifth file files final find first five flash
-float folder for four fp16 fp4 fp8 full g gb gemma gen generate genai ggml gguf glm go gpt gpu gpumon gpus gpustat graph graphs group guidellm h hello high hot hour
+float folder for four fp16 fp4 fp8 full g gb gemma gen generate genai ggml gguf glm go gpt gpu gpuverdict given gpumon gpus gpustat graph graphs group guidellm h hello high hot hour
 hours http id idle in inf inference info input iq2 iq3 iq4 iteration itl ja jan json jsonl k kernel kernels kimi ktransformers kube kubectl kv latency layer
 layers level limit limits line lines linear link list listing listings llama llamacpp llm llmperf lmdeploy lms load local locust log logs long loop low ls m main
 make manual max measure measured mem memory message metrics mib min minute minutes missing mistral mix mixed mixtral mode model models moe monitor ms mtp n name new

@@ -415,9 +415,11 @@ VIEWS: tuple[View, ...] = (
     View("config_in_scope", "One value per setting and scope, with its origin."),
     View("steps", "Totals, per-stream rate, effective concurrency and slopes of every step."),
     View("slots", "How many requests the server runs at once, per scope."),
+    View("pace", "Batch, steps per second and tokens per second of decode, as intervals."),
     View("gpu_catalog_match", "Cards of the catalogue that the files name."),
     View("model_facts", "What is known of the model, logged before given before catalogue."),
     View("roofs", "Bytes of one pass and the bandwidth that serves it, as intervals."),
+    View("link_load", "What the link between the cards has to carry, and over what."),
     View("scope_evidence", "The grade of every input in every scope."),
     View("slot_gain", "What removing the slot limit could gain, extrapolated from the steps below it."),
 )

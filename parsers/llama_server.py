@@ -634,7 +634,8 @@ WITH {_SECTIONS}, buffers AS (
         arg_max(n_parallel, line) AS n_parallel, min(line) FILTER (n_parallel IS NOT NULL) AS auto_line,
         CASE WHEN min(new_slot) = 0 AND count(DISTINCT new_slot) = max(new_slot) + 1
             AND max(line) > max(line) FILTER (new_slot IS NOT NULL) THEN max(new_slot) + 1 END AS listed,
-        min(line) FILTER (new_slot IS NOT NULL) AS listed_line, max(idle_n + busy_n) AS polled, min(line) FILTER (idle_n IS NOT NULL) AS polled_line
+        min(line) FILTER (new_slot IS NOT NULL) AS listed_line,
+        max(idle_n + busy_n) AS polled, min(line) FILTER (idle_n IS NOT NULL) AS polled_line
     FROM staged GROUP BY run
 ), said AS (
     SELECT run, coalesce(n_line, auto_line, listed_line, polled_line) AS line, coalesce(n_slots, n_parallel, listed, polled) AS slots,

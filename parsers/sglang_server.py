@@ -43,13 +43,14 @@ from __future__ import annotations
 
 from ..engine.line_format import Int, Line, LineFormat, Num, Sample, Stamp, Text, Word
 
-_BAR = r"(?:[^|\[\]]{0,120}\d{1,3}%\|[^|]{0,80}\| [^\[\]]{0,40}\[[^\[\]]{0,60}\] ?)?"
-_RAY = r"(?:\([^()]{0,120}\bpid=\d+[^()]{0,80}\) ?){0,3}"
+_BAR = r"(?:[^|\[\]]*\d%\|[^|]*\| [^\[\]]*\[[^\[\]]*\] ?)?"
+_RAY = r"(?:\([^()]*\bpid=\d+[^()]*\) ?)*"
 _START = rf"^{_BAR}{_RAY}"
 _DAY = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d"
 _TIME = rf"\[(?:{_DAY}|\d\d:\d\d:\d\d)(?:[.,]\d+)?(?: [A-Z_]+\d+)*\] "
 _LEVEL = r"(?:(?:INFO|WARNING|ERROR)(?: [\w.]+:\d+)?: )?"
 _HEAD = rf"{_START}(?:{_TIME}{_LEVEL}|\[gpu(?:_id)?=\d+\] )?$"
+_STAMPED = rf"{_START}{_TIME}{_LEVEL}$"
 _REST = r"(?:[^\[]|\[\d+\]|\[(?:\d+:)?\d\d:\d\d<|\[repeated )*$"
 _WHO = {
     "year": Int(rf"{_START}\[(\d{{4}})-\d\d-\d\d[ T]"),
@@ -104,10 +105,10 @@ _BATCH_LINES = (
 )
 
 
-def _event(name: str, anchor: str | tuple[str, ...], kind: str, detail: str | None = None, **more: object) -> Line:
-    """A line that stands for one event."""
-    fields = {**_WHO, "event": Word(kind), **({"detail": Word(detail)} if detail else {})}
-    return Line(name, into="server_events*", anchor=anchor, after=_HEAD, fields=fields, **more)  # type: ignore[arg-type]
+def _event(name: str, anchor: str | tuple[str, ...], kind: str, detail: str, serves: bool = False) -> Line:
+    """A line that stands for one event. Other servers print some of the same words: it must begin with a time in brackets."""
+    fields = {**_WHO, "event": Word(kind), "detail": Word(detail)}
+    return Line(name, into="server_events*", anchor=anchor, after=_STAMPED, fields=fields, serves=serves)
 
 
 _EVENT_LINES = (
@@ -127,19 +128,18 @@ _EVENT_LINES = (
     _event("weights-begin", "Load weight begin", "loading", "weights"),
     _event("graph-begin", ("Capture cuda graph begin", "Capture npu graph begin", "Capture cpu graph begin"), "loading", "cuda-graph"),
     _event("jit", ("Entering DeepGEMM JIT", "DeepGEMM JIT Compiling", "DeepGEMM warmup"), "loading", "jit"),
-    _event("ready", "The server is fired up and ready to roll!", "loaded", serves=True),
+    _event("ready", "The server is fired up and ready to roll!", "loaded", "ready", serves=True),
     _event("no-custom-allreduce", ("Custom allreduce is disabled", "Setup Custom allreduce failed"), "fallback", "custom-allreduce"),
     _event("scheduler-exception", "Scheduler hit an exception", "error", "scheduler-exception"),
     _event("child-failed", "Received sigquit from a child process", "error", "child-failed"),
 )
 
 _ARG = r"[(,] ?"
-_FLAG = {"True": "true", "False": "false"}
 _CONFIG_LINES = (
     Line(
         "args",
         into="server_config*",
-        anchor=("server_args=ServerArgs(", "server_args="),
+        anchor="server_args=",
         after=_HEAD,
         fields={
             **_WHO,
@@ -196,6 +196,7 @@ _CONFIG_LINES = (
         after=_HEAD,
         fields={**_WHO, "reset_n": Int(r"is reset to (\d+)\b")},
         need=("reset_n",),
+        starts_run=True,
     ),
     Line(
         "kv",
@@ -233,13 +234,13 @@ _NOISE = (
     "Memory pool end. avail mem=",
     "Capture cuda graph end. ",
     "Capture cuda graph bs ",
-    "Registering ",
+    " cuda graph addresses",
     "Receive: obj=",
     "Finish: obj=",
 )
 
 # `own`: the lines that count, with the run they belong to. A process named by a Ray prefix is a server of its own, which begins again
-# at each server_args line of that process. A time of day without a date goes on rising past midnight.
+# at each server_args line of that process (the reset is printed before it). A time of day without a date goes on rising past midnight.
 _OWN = """
 dated AS (SELECT coalesce(bool_or(year IS NOT NULL), false) AS has_dates FROM staged),
 days AS (
@@ -250,7 +251,8 @@ days AS (
 ), kept AS (
     SELECT s.* REPLACE (t + coalesce(nights, 0) * 86400 AS t),
         CASE WHEN pid IS NULL THEN s.run END AS plain,
-        CASE WHEN pid IS NOT NULL THEN sum(CASE WHEN kind = 'args' THEN 1 ELSE 0 END) OVER (PARTITION BY pid ORDER BY s.line) END AS life,
+        CASE WHEN pid IS NOT NULL THEN sum(CASE WHEN kind = 'args' THEN 1 ELSE 0 END) OVER (PARTITION BY pid ORDER BY s.line)
+            + CASE WHEN kind = 'reset' THEN 1 ELSE 0 END END AS life,
         coalesce(nullif(trim(rank), ''), CASE WHEN card IS NOT NULL THEN 'GPU' || CAST(card AS VARCHAR) END) AS who
     FROM staged s CROSS JOIN dated LEFT JOIN days USING (line) WHERE year IS NOT NULL OR NOT has_dates
 ), servers AS (
@@ -277,7 +279,8 @@ SELECT line, t AS time, 'sglang' AS server, dp AS engine, who AS rank, run,
     CASE WHEN mixed_n IS NOT NULL THEN 'mixed' ELSE kind END AS phase,
     CASE WHEN kind = 'decode' THEN running_n ELSE others + seqs END AS running,
     queue_n AS waiting,
-    greatest(usage, usage_full, usage_swa, usage_mamba) AS kv_usage,
+    CASE WHEN usage_full IS NULL THEN usage
+        WHEN queue_n IS NOT NULL THEN greatest(usage_full, usage_swa, usage_mamba) END AS kv_usage, -- a cut line may lack a pool
     CASE WHEN kind = 'prefill' AND kind_before = 'prefill' AND NOT gap THEN input_rate END AS prompt_tok_s,
     CASE WHEN kind = 'decode' AND wakings = wakings_before AND NOT gap THEN gen END AS gen_tok_s,
     accepted AS accept_len, cached_tokens, new_tokens, prefix_hit,
@@ -373,7 +376,8 @@ WITH {_OWN}, loads AS (
         row_number() OVER (PARTITION BY run ORDER BY min(line)) - 1 AS section
     FROM own WHERE kind = 'weights' GROUP BY run, arch
 ), names AS (
-    SELECT run, max(line) AS line, arg_max(model_name, line) AS model_name, arg_max(quant, line) AS quant FROM own WHERE kind = 'args' GROUP BY run
+    SELECT run, max(line) AS line, arg_max(model_name, line) AS model_name, arg_max(quant, line) AS quant
+    FROM own WHERE kind = 'args' GROUP BY run
 )
 SELECT coalesce(l.line, n.line) AS line, CASE WHEN coalesce(l.section, 0) = 0 THEN n.model_name END AS name, l.arch,
     coalesce(l.run, n.run) AS run, CAST(coalesce(l.section, 0) AS INTEGER) AS section,
@@ -387,6 +391,76 @@ SELECT min(line) AS line, 'date-unknown' AS kind, count(*) AS n,
 FROM staged WHERE year IS NULL AND t < 86400 HAVING count(*) > 0
 """
 
+_SAMPLE_EARLY = """\
+new fill batch. #seq: 3. #cached_token: 120. #new_token: 900. #remaining_req: 4. #running_req: 6. tree_cache_hit_rate: 11.76%
+[gpu=1] Decode batch. #running-req: 9, #token: 5000, token usage: 0.40, gen throughput (token/s): 210.50, #queue-req: 4
+"""
+
+_SAMPLE_CLOCK = """\
+[23:59:58 TP0] Prefill batch(mixed #running-req: 2). #new-seq: 1, #new-token: 64, #cached-token: 32, cache hit rate: 33.33%, #queue-req: 0
+[23:59:58 TP0] Decode batch. #running-req: 3, #token: 700, token usage: 0.02, gen throughput (token/s): 140.00, #queue-req: 0
+[00:00:01 TP0] Decode batch. #running-req: 3, #token: 820, token usage: 0.03, gen throughput (token/s): 150.25, #queue-req: 0
+[00:00:02 TP0] decode out of memory happened, #retracted_reqs: 2, #new_token_ratio: 0.4000 -> 0.9000
+"""
+
+_ARGS = (
+    "ServerArgs(model_path='/models/acme/Tiny-8B-FP8', tokenizer_path='/models/acme/Tiny-8B-FP8', context_length=None, "
+    "quantization='fp8', api_key='sk-not-for-anyone', max_running_requests=64, chunked_prefill_size=4096, max_prefill_tokens=16384, "
+    "schedule_conservativeness=0.5, mem_fraction_static=0.85, tp_size=2, dp_size=1, ep_size=1, attention_backend='fa3', "
+    "speculative_algorithm=None, speculative_num_draft_tokens=None, disable_cuda_graph=False, cuda_graph_max_bs=160, "
+    "enable_dp_attention=False, decode_log_interval=40)"
+)
+_SAMPLE_BOOT = f"""\
+[2025-09-01 08:00:00] server_args={_ARGS}
+[2025-09-01 08:00:05 TP1] sglang is using nccl==2.27.3
+[2025-09-01 08:00:06 TP1] Custom allreduce is disabled because it's not supported on more than two PCIe-only GPUs.
+[2025-09-01 08:00:07 TP0] Load weight begin. avail mem=78.50 GB
+[2025-09-01 08:00:20 TP0] Load weight end. type=LlamaForCausalLM, dtype=torch.bfloat16, avail mem=70.25 GB, mem usage=8.25 GB.
+[2025-09-01 08:00:21 TP0] KV Cache is allocated. #tokens: 400000, K size: 12.00 GB, V size: 12.00 GB
+[2025-09-01 08:00:22 TP0] Capture cuda graph begin. This can take up to several minutes. avail mem=40.00 GB
+Capturing batches (bs=8 avail_mem=39.00 GB):  50%|#####     | 1/2 [00:01<00:01, \
+ 1.00it/s][2025-09-01 08:00:40 TP0] max_total_num_tokens=400000, \
+chunked_prefill_size=4096, max_prefill_tokens=16384, max_running_requests=64, context_len=32768, available_gpu_mem=38.00 GB
+[2025-09-01 08:00:41] INFO:     10.1.2.3:40000 - "POST /v1/chat/completions HTTP/1.1" 200 OK
+[2025-09-01 08:00:42] The server is fired up and ready to roll!
+[2025-09-01 08:00:50 TP0] Prefill batch. #new-seq: 4, #new-token: 4096, #cached-token: 16, token usage: 0.00, #running-req: 0, \
+#queue-req: 2,
+[2025-09-01 08:00:51 TP0] Prefill batch. #new-seq: 2, #new-token: 2048, #cached-token: 0, token usage: 0.01, #running-req: 4, \
+#queue-req: 0,
+[2025-09-01 08:00:52 TP0] Decode batch. #running-req: 6, #token: 6400, token usage: 0.02, cuda graph: True, \
+gen throughput (token/s): 3.40, #queue-req: 0,
+[2025-09-01 08:00:53 TP0] Decode batch. #running-req: 6, #token: 6640, token usage: 0.02, accept len: 2.10, cuda graph: True, \
+gen throughput (token/s): 240.75, #queue-req: 0, timestamp: 2025-09-01T08:00:53.120001
+[2025-09-01 08:20:00 TP0] Decode batch. #running-req: 1, #token: 900, token usage: 0.00, npu graph: False, \
+gen throughput (token/s): 0.21, #queue-req: 0,
+[2025-09-01 08:20:01 TP0] KV cache pool is full. Retract requests. #retracted_reqs: 3, #new_token_ratio: 0.5000 -> 0.9500
+"""
+
+_SAMPLE_RANKS = """\
+(SGLangEngine pid=11, ip=10.0.0.9) [2026-01-05 12:00:00 DP0 TP0] Decode batch [400], #running-req: 30, #token: 90000, token usage: 0.50, \
+cuda graph: True, gen throughput (token/s): 900.00, #queue-req: 1, [repeated 2x across cluster]
+(SGLangEngine pid=11, ip=10.0.0.9) [2026-01-05 12:00:00 DP1 TP1] Decode batch [400], #running-req: 12, #token: 30000, token usage: 0.20, \
+cuda graph: True, gen throughput (token/s): 400.00, #queue-req: 0,
+(SGLangEngine pid=22) [2026-01-05 12:00:01 DP0 PP0 TP0 EP0] Decode batch, #running-req: 7, #full token: 8000, full token usage: 0.30, \
+#swa token: 900, \
+swa token usage: 0.97, cuda graph: True, gen throughput (token/s): 300.50, #queue-req: 5
+(SGLangEngine pid=22) [2026-01-05 12:00:02.250 DP0 PP0 TP0 EP0] Decode batch, #running-req: 8, full token usage: 0.31, mamba num: 9, \
+mamba usage: 0.64, \
+cuda graph: True, gen throughput (token/s): 310.50, #queue-req: 4
+(SGLangEngine pid=22) [2026-01-05 12:00:03 DP0 PP0 TP0 EP0] Prefill batch, #new-seq: 2, #new-token: 4096, #cached-token: 64, \
+token usage: 0.33, \
+#running-req: 8, #queue-req: 2, #pending-token: 7000, cuda graph: False, input throughput (token/s): 5000.25
+(SGLangEngine pid=22) [2026-01-05 12:00:04 DP0 PP0 TP0 EP0] Prefill batch, #new-seq: 2, #new-token: 4096, #cached-token: 0, \
+token usage: 0.35, \
+#running-req: 10, #queue-req: 0, #pending-token: 0, cuda graph: False, input throughput (token/s): 4100.75
+"""
+
+_SAMPLE_QUOTED = """\
+[2025-09-01 09:00:00] Receive: obj=GenerateReqInput(text='[2025-09-01 09:00:00 TP0] Decode batch. #running-req: 99, #queue-req: 99')
+[2025-09-01 09:00:01 TP0] Decode batch. #running-req: 2, #token: 64, token usage: 0.00, gen throughput (token/s): 1.00, #queue-req: 0
+user: Decode batch. #running-req: 77, #token: 64, token usage: 0.00, gen throughput (token/s): 7.00, #queue-req: 7
+"""
+
 PARSER = LineFormat(
     name="sglang-server",
     server="sglang",
@@ -398,5 +472,98 @@ PARSER = LineFormat(
     lines=(*_BATCH_LINES, *_EVENT_LINES, *_CONFIG_LINES),
     noise=_NOISE,
     assemble={"server_samples": _SAMPLES, "server_events": _EVENTS, "server_config": _CONFIG, "models": _MODELS, "quality": _QUALITY},
-    samples=(),
+    samples=(
+        Sample(
+            text=_SAMPLE_EARLY,
+            versions="0.1 and 0.2",
+            rows={
+                "server_samples": [
+                    {
+                        "phase": "prefill",
+                        "running": 9,
+                        "waiting": 4,
+                        "cached_tokens": 120,
+                        "new_tokens": 900,
+                        "prefix_hit": 0.1176,
+                        "time": None,
+                    },
+                    {"phase": "decode", "rank": "GPU1", "running": 9, "waiting": 4, "kv_usage": 0.4, "gen_tok_s": None},
+                ],
+                "server_config": [],
+            },
+        ),
+        Sample(
+            text=_SAMPLE_CLOCK,
+            versions="0.2.13 to 0.3.3",
+            rows={
+                "server_samples": [
+                    {"time": 86398.0, "phase": "mixed", "rank": "TP0", "running": 3, "prefix_hit": 0.3333, "kv_usage": None},
+                    {"time": 86398.0, "phase": "decode", "running": 3, "gen_tok_s": None},
+                    {"time": 86401.0, "phase": "decode", "running": 3, "kv_usage": 0.03, "gen_tok_s": 150.25},
+                ],
+                "server_events": [{"time": 86402.0, "kind": "retract", "value": 2}],
+                "quality": [{"kind": "date-unknown", "n": 4}],
+            },
+        ),
+        Sample(
+            text=_SAMPLE_BOOT,
+            versions="0.4.9 to 0.5.3",
+            rows={
+                "server_samples": [
+                    {"phase": "prefill", "running": 4, "waiting": 2, "new_tokens": 4096, "cached_tokens": 16, "kv_usage": 0.0},
+                    {"phase": "prefill", "running": 6, "waiting": 0, "new_tokens": 2048},
+                    {"phase": "decode", "running": 6, "gen_tok_s": None, "cuda_graph": True},
+                    {"time": 1756713653.0, "running": 6, "gen_tok_s": 240.75, "accept_len": 2.1},
+                    {"running": 1, "gen_tok_s": None, "cuda_graph": False},
+                ],
+                "server_events": [
+                    {"kind": "fallback", "detail": "custom-allreduce"},
+                    {"kind": "loading", "detail": "weights"},
+                    {"kind": "loading", "detail": "cuda-graph"},
+                    {"kind": "loaded", "time": 1756713642.0},
+                    {"kind": "retract", "value": 3},
+                ],
+                "server_config": [
+                    {"key": "attention", "value": "fa3"},
+                    {"key": "chunked_prefill", "value": "true"},
+                    {"key": "cuda_graph_max_bs", "num": 160},
+                    {"key": "data_parallel", "num": 1},
+                    {"key": "decode_log_interval", "num": 40},
+                    {"key": "dp_attention", "value": "false"},
+                    {"key": "eager", "value": "false"},
+                    {"key": "expert_parallel", "num": 1},
+                    {"key": "gpu_mem_util", "num": 0.85},
+                    {"key": "quantisation", "value": "fp8"},
+                    {"key": "schedule_conservativeness", "num": 0.5},
+                    {"key": "speculation", "value": "off"},
+                    {"key": "split", "value": "tensor"},
+                    {"key": "tensor_parallel", "num": 2, "value": "2"},
+                    {"key": "nccl", "value": "2.27.3"},
+                    {"key": "weights_gib", "value": "TP0", "num": 8.25},
+                    {"key": "chunked_prefill_size", "num": 4096},
+                    {"key": "kv_tokens", "num": 400000},
+                    {"key": "max_prefill_tokens", "num": 16384},
+                    {"key": "n_ctx_slot", "num": 32768},
+                    {"key": "slots", "num": 64, "num_hi": None, "origin": "logged", "line": 8},
+                    {"key": "slots_source", "value": "max_running_requests"},
+                ],
+                "models": [{"name": "Tiny-8B-FP8", "arch": "LlamaForCausalLM", "section": 0, "quantisation": "fp8"}],
+            },
+        ),
+        Sample(
+            text=_SAMPLE_RANKS,
+            versions="0.5.4 and later, Ray",
+            rows={
+                "server_samples": [
+                    {"run": 0, "engine": 0, "rank": "DP0 TP0", "running": 30, "waiting": 1, "kv_usage": 0.5},
+                    {"run": 0, "engine": 1, "rank": "DP1 TP1", "running": 12, "waiting": 0},
+                    {"run": 1, "engine": 0, "rank": "DP0 PP0 TP0 EP0", "running": 7, "kv_usage": 0.97, "gen_tok_s": None},
+                    {"run": 1, "time": 1767614402.25, "running": 8, "kv_usage": 0.64, "gen_tok_s": 310.5},
+                    {"phase": "prefill", "running": 10, "kv_usage": 0.33, "prompt_tok_s": None, "cuda_graph": False},
+                    {"phase": "prefill", "running": 12, "kv_usage": 0.35, "prompt_tok_s": 4100.75},
+                ],
+            },
+        ),
+        Sample(text=_SAMPLE_QUOTED, versions="text inside prompts", rows={"server_samples": [{"running": 2, "waiting": 0, "line": 2}]}),
+    ),
 )

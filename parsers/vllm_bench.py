@@ -685,7 +685,7 @@ SAMPLES: tuple[Sample, ...] = (
                     "req_s": None,
                 },
                 {
-                    "line": 6,
+                    "line": 5,
                     "series": "max_num_seqs=8",
                     "concurrency": None,
                     "rate_rps": 2.5,
@@ -694,7 +694,7 @@ SAMPLES: tuple[Sample, ...] = (
                     "ttft_mean_ms": 50.0,
                 },
             ],
-            "quality": [{"kind": "date-after-run", "n": 2}, {"kind": "all-failed", "line": 2}, {"kind": "cap-not-reached", "line": 6}],
+            "quality": [{"kind": "date-after-run", "n": 2}, {"kind": "all-failed", "line": 2}, {"kind": "cap-not-reached", "line": 5}],
         },
         "a sweep's summary of a fork of 2024: misspelt goodput key, failures as zeros, a cap that a rate never fills",
     ),

@@ -21,78 +21,54 @@ Known problems
 from ..engine.rule import CAUSE, Experiment, Limit, Rival, Route, Rule
 
 FACTS = """
-WITH known AS (
+WITH sequences AS (
+    -- the longest sequence bounds the KV cache: logged, else given, else what a slot can hold
     SELECT
-        sc.scope_id, sc.concurrency, st.x, st.n_eff, st.r_is_decode, st.ev, st.server_ev,
-        -- one stream: its decode rates, from the table where they count and from the server's own lines
-        least(CASE WHEN st.r_is_decode THEN st.r END, sr.rate_lo) AS r_lo, greatest(CASE WHEN st.r_is_decode THEN st.r END, sr.rate_hi) AS r_hi,
-        sr.longest, sr.drafted, sr.ev AS longest_ev, l.slots_lo
-    FROM main.scopes sc
-    LEFT JOIN main.steps st USING (scope_id)
-    LEFT JOIN main.slots l USING (scope_id)
-    LEFT JOIN (
-        SELECT
-            scope_id, min(1000 * decode_steps / decode_ms) AS rate_lo, max(1000 * decode_steps / decode_ms) AS rate_hi,
-            max(coalesce(prompt_tokens, 0) + coalesce(cached_tokens, 0) + output_tokens) AS longest, sum(drafted_tokens) AS drafted,
-            min_by({'source_id': source_id, 'line': line}, line, 2) AS ev
-        FROM main.requests_in_scope WHERE decode_ms > 0 AND decode_steps > 20 GROUP BY scope_id
-    ) sr USING (scope_id)
-), batch AS (
-    SELECT
-        *,
-        CASE WHEN concurrency = 1 THEN 1 WHEN r_is_decode THEN n_eff WHEN concurrency <= slots_lo THEN 0.55 * concurrency END AS b_lo,
-        CASE WHEN concurrency = 1 THEN 1 WHEN r_is_decode THEN n_eff WHEN concurrency <= slots_lo THEN concurrency END AS b_hi
-    FROM known
-), rates AS (
-    -- steps per second: the rate of one stream, else total / batch
-    SELECT
-        *,
-        CASE WHEN concurrency = 1 OR r_is_decode THEN r_lo ELSE x / b_hi END AS steps_lo,
-        CASE WHEN concurrency = 1 OR r_is_decode THEN r_hi ELSE x / b_lo END AS steps_hi
-    FROM batch
-), tokens AS (
-    SELECT
-        r.*, f.*,
-        coalesce(
-            r.longest,
-            (SELECT num FROM main.given WHERE key = 'ctx_max'),
-            (SELECT num_hi FROM main.config_in_scope c WHERE c.scope_id = r.scope_id AND c.key = 'n_ctx_slot')
-        ) AS sequence_tokens,
-        CASE WHEN r.longest IS NOT NULL THEN 'longest logged sequence' WHEN EXISTS (FROM main.given WHERE key = 'ctx_max') THEN 'given ctx_max'
-             ELSE 'context of a slot' END AS sequence_from
-    FROM rates r JOIN main.roofs f USING (scope_id)
+        p.*, f.* EXCLUDE (scope_id),
+        coalesce(p.longest, g.num, c.num_hi) AS sequence_tokens,
+        CASE WHEN p.longest IS NOT NULL THEN 'longest logged sequence' WHEN g.num IS NOT NULL THEN 'given ctx_max' ELSE 'context of a slot' END AS sequence_from
+    FROM main.pace p JOIN main.roofs f USING (scope_id)
+    LEFT JOIN (SELECT num FROM main.given WHERE key = 'ctx_max') g ON TRUE
+    LEFT JOIN main.config_in_scope c ON c.scope_id = p.scope_id AND c.key = 'n_ctx_slot'
+), pool AS (
+    SELECT scope_id, num_hi AS kv_tokens FROM main.config_in_scope WHERE key = 'kv_tokens'
+), free_memory AS (
+    -- what the cards have beside the weights bounds the cache too
+    SELECT sum(memory_mib) * 1048576 AS all_bytes FROM (SELECT DISTINCT gpu, memory_mib FROM main.gpus WHERE memory_mib > 0 AND gpu IS NOT NULL)
 ), bytes AS (
     SELECT
-        *,
-        pass_bytes_lo AS step_bytes_lo,
-        -- distinct experts of a batch under uniform routing: the most that B tokens can touch
+        s.*,
         least(file_bytes, coalesce(
+            -- distinct experts of a batch under uniform routing: the most that B tokens can touch
             fixed_bytes_hi + expert_bytes_one_hi * CASE WHEN dense OR experts IS NULL THEN 1
-                ELSE experts * (1 - power(1 - experts_per_token / experts, b_lo)) / experts_per_token END,
-            CASE WHEN b_hi = 1 THEN pass_bytes_hi ELSE file_bytes END
+                ELSE experts * (1 - power(1 - experts_per_token / experts, batch_lo)) / experts_per_token END,
+            CASE WHEN batch_hi = 1 THEN pass_bytes_hi ELSE file_bytes END
         )) AS step_bytes_hi,
-        b_hi * sequence_tokens * kv_bytes_per_token_hi AS kv_bytes_hi
-    FROM tokens
-), mbu AS (
+        least(
+            batch_hi * sequence_tokens * kv_bytes_per_token_hi, kv_usage * k.kv_tokens * kv_bytes_per_token_hi,
+            CASE WHEN m.all_bytes > file_bytes THEN m.all_bytes - file_bytes END
+        ) AS kv_bytes_hi
+    FROM sequences s LEFT JOIN pool k USING (scope_id) CROSS JOIN free_memory m
+), dram AS (
     SELECT
-        *,
-        steps_lo * step_bytes_lo / (bw_hi * 1e9) AS mbu_lo,
-        steps_hi * (step_bytes_hi / bw_lo + kv_bytes_hi / bw_one_lo) / 1e9 AS mbu_hi
-    FROM bytes
+        scope_id, avg(dram_active) AS dram_active, avg(tensor_active) AS tensor_active, count(DISTINCT (source_id, cycle)) AS dram_rounds,
+        min_by({'source_id': source_id, 'line': line}, line, 2) AS ev
+    FROM main.samples_in_load WHERE dram_active IS NOT NULL AND (phase = 'decode' OR phase IS NULL) GROUP BY scope_id
 )
 SELECT
-    scope_id, concurrency AS streams, steps_lo AS steps_per_s_lo, steps_hi AS steps_per_s_hi, ev AS steps_per_s_ev,
-    b_lo AS batch_lo, b_hi AS batch_hi, step_bytes_lo / 1e9 AS step_gb_lo, step_bytes_hi / 1e9 AS step_gb_hi,
-    kv_bytes_hi / 1e9 AS kv_gb, sequence_tokens, sequence_from, longest_ev AS sequence_tokens_ev,
+    b.scope_id, b.concurrency AS streams, steps_lo AS steps_per_s_lo, steps_hi AS steps_per_s_hi, b.ev AS steps_per_s_ev,
+    batch_lo, batch_hi, pass_bytes_lo / 1e9 AS step_gb_lo, step_bytes_hi / 1e9 AS step_gb_hi,
+    kv_bytes_hi / 1e9 AS kv_gb, sequence_tokens, sequence_from, b.ev AS sequence_tokens_ev,
     bw_lo AS bandwidth_lo, bw_hi AS bandwidth_hi, bw_origin AS bandwidth_origin,
     CASE WHEN bw_origin = 'given' THEN ['gpu.mem_bw_gb_s=' || printf('%g', bw_one_lo)] END AS bandwidth_given,
-    mbu_lo, mbu_hi, model_given AS mbu_given, model_ev AS mbu_ev, model_origin AS mbu_origin,
-    CASE WHEN drafted > 0 THEN 1 WHEN (SELECT any_value(value) FROM main.given WHERE key = 'speculation') = 'on' THEN 1
-         WHEN (SELECT any_value(value) FROM main.given WHERE key = 'speculation') = 'off' THEN 0
-         -- llama.cpp prints a draft line after every speculative request, so its timing lines without one show that it is off
-         WHEN longest IS NOT NULL THEN 0 END AS speculation,
-    CASE WHEN drafted > 0 OR (SELECT any_value(value) FROM main.given WHERE key = 'speculation') = 'on' THEN 1 ELSE 0 END AS speculation_seen
-FROM mbu
+    steps_lo * pass_bytes_lo / (bw_hi * 1e9) AS mbu_lo,
+    -- every rank may hold all of the cache (latent attention), so the cache counts at one card's bandwidth
+    steps_hi * (step_bytes_hi / bw_lo + kv_bytes_hi / bw_one_lo) / 1e9 AS mbu_hi,
+    model_given AS mbu_given, model_ev AS mbu_ev, model_origin AS mbu_origin,
+    CASE speculation WHEN 'on' THEN 1 WHEN 'off' THEN 0 END AS speculation,
+    CASE WHEN speculation = 'on' AND accept_len IS NULL THEN 1 ELSE 0 END AS speculation_seen,
+    d.dram_active, d.tensor_active, d.dram_rounds, d.ev AS dram_active_ev
+FROM bytes b LEFT JOIN dram d USING (scope_id)
 """
 
 RULE = Rule(
@@ -105,6 +81,10 @@ RULE = Rule(
     limits={
         "high": Limit(0.60, "MBU", "three quarters of the 0.8 that is practical; optimised stacks run at 0.6 to 0.85"),
         "low": Limit(0.40, "MBU", "half of the 0.8 that is practical: most of the step is then something else"),
+        "dram_high": Limit(0.65, "DRAM_ACTIVE", "four fifths of the 0.8 that is practical"),
+        "dram_low": Limit(0.40, "DRAM_ACTIVE", "half of the 0.8 that is practical"),
+        "tensor_low": Limit(0.4, "tensor active", "above that arithmetic takes part"),
+        "enough": Limit(10, "rounds", "fewer than ten independent windows say nothing about the load"),
     },
     confirmed=(
         Route(
@@ -112,6 +92,13 @@ RULE = Rule(
             when=("mbu >= high", "speculation <= 0"),
             uses=("bench", "roof"),
             says="Decode is memory-bound. {steps_per_s:} steps/s x {step_gb:GB} over {bandwidth:GB/s} is {mbu:share} of the ceiling (line 60 %).",
+        ),
+        Route(
+            "the memory interface is active most of the time",
+            when=("dram_active >= dram_high", "tensor_active < tensor_low", "dram_rounds >= enough"),
+            uses=("util",),
+            says="Decode is memory-bound. The memory interface is active {dram_active:share} of the time (line 65 %; about 80 % is the practical most), "
+            "the tensor pipes {tensor_active:share}.",
         ),
     ),
     ruled_out=(
@@ -121,6 +108,12 @@ RULE = Rule(
             uses=("bench", "roof"),
             says="Memory bandwidth is not the main cost. {steps_per_s:} steps/s x ({step_gb:GB} of weights + at most {kv_gb:GB} of KV, {sequence_tokens:int} tokens: "
             "{sequence_from}) over {bandwidth:GB/s} is {mbu:share} of the ceiling (line 40 %).",
+        ),
+        Route(
+            "the memory interface is idle most of the time",
+            when=("dram_active <= dram_low", "dram_rounds >= enough"),
+            uses=("util",),
+            says="Memory bandwidth is not the main cost. The memory interface is active only {dram_active:share} of the time (line 40 %).",
         ),
     ),
     fits=(
@@ -142,6 +135,9 @@ RULE = Rule(
     collect={
         "mbu": "decode tokens/s of one stream (server eval lines), model size and active parameters, bits per weight, the card, and the longest sequence "
         "(server log, or --given ctx_max=N)",
+        "dram_active": "dcgmi dmon -e 1002,1004,1005 -d 100 (data-centre cards), while the load runs",
+        "tensor_active": "dcgmi dmon -e 1002,1004,1005 -d 100 (data-centre cards), while the load runs",
+        "dram_rounds": "dcgmi dmon -e 1002,1004,1005 -d 100 (data-centre cards), while the load runs",
         "speculation": "whether speculative decoding was on: the server log, or --given speculation=off",
         "speculation_seen": "whether speculative decoding was on",
     },

@@ -171,7 +171,12 @@ def _spec(make: Callable[[], Drawing]) -> tuple[dict[str, Any], str]:
     with debug_mode(False):
         drawing = make()
         spec = drawing.chart.to_dict(validate=False)
-    return {**_printable(spec), "background": None, "padding": {"left": 6, "top": 6, "right": 16, "bottom": 6}, "config": _look()}, drawing.says
+    return {
+        **_printable(spec),
+        "background": None,
+        "padding": {"left": 6, "top": 6, "right": 16, "bottom": 6},
+        "config": _look(),
+    }, drawing.says
 
 
 def _printable(value: Any) -> Any:
@@ -306,11 +311,11 @@ def _shown(total: int, shown: int, what: str) -> str:
 # --- utilisation -----------------------------------------------------------------------------------------------------------------
 
 _UTIL_PANELS = """
-SELECT u.scope_id, u.source_id, sc.label, s.name AS source, max(u.cards) AS cards, count(*) AS n,
+SELECT u.scope_id, u.source_id, coalesce(sc.label, 'trace') AS label, s.name AS source, max(u.cards) AS cards, count(*) AS n,
     avg(u.util_sum) FILTER (u.complete) AS mean, min(u.util_sum) FILTER (u.complete) AS low,
     max(u.util_sum) FILTER (u.complete) AS high, count(*) FILTER (u.complete) AS whole,
     bool_and(u.t IS NOT NULL) AND max(u.t) > min(u.t) AS timed, min(u.t) AS began, min(u.cycle) AS first
-FROM main.util_sums u JOIN main.scopes sc USING (scope_id) LEFT JOIN raw.sources s ON s.source_id = u.source_id
+FROM main.util_sums u LEFT JOIN main.scopes sc USING (scope_id) LEFT JOIN raw.sources s ON s.source_id = u.source_id
 GROUP BY u.scope_id, u.source_id, sc.label, s.name HAVING count(*) >= 3 ORDER BY u.scope_id = 0, u.scope_id, u.source_id
 """
 
@@ -572,9 +577,10 @@ def _log_panel(store: Store, log: dict[str, Any]) -> tuple[Any, str]:
     import altair as alt
 
     rows = store.query(_lanes(log, span))
-    colour = alt.Color(
-        "step:N", scale=alt.Scale(range=SERIES), legend=alt.Legend(symbolType="square") if rows["step"].n_unique() > 1 else None
-    )
+    steps = rows.sort("x", "slot")["step"].unique(maintain_order=True).to_list()
+    legend = alt.Legend(symbolType="square") if len(steps) > 1 else None
+    colour = alt.Color("step:N", scale=alt.Scale(domain=steps, range=SERIES), legend=legend)
+    fill = {"color": colour} if len(steps) <= len(SERIES) else {"color": alt.value(SERIES[0])}
     chart = (
         alt.Chart(rows)
         .mark_bar(height={"band": 0.8}, stroke=LIGHT["grid"], strokeWidth=0.6)
@@ -582,7 +588,7 @@ def _log_panel(store: Store, log: dict[str, Any]) -> tuple[Any, str]:
             x=alt.X("x:Q", title="seconds since the first request", axis=alt.Axis(grid=False, tickCount=8), scale=alt.Scale(nice=False)),
             x2="x2:Q",
             y=alt.Y("slot:O", title=None, axis=alt.Axis(ticks=False, labelExpr="'slot ' + datum.label")),
-            color=colour,
+            **fill,
         )
         .properties(width=WIDTH, height=max(40, 22 * log["slots"]), title=f"{said}, {log['slots']} slots used")
     )
@@ -595,7 +601,7 @@ def _lanes(log: dict[str, Any], span: float) -> str:
     return f"""
 WITH bars AS (
     SELECT slot, started_t AS x, finished_t AS x2, CASE WHEN scope_id > 0 THEN sc.label ELSE 'in no step' END AS step, r.line
-    FROM main.requests_in_scope r JOIN main.scopes sc USING (scope_id) WHERE {_of_run(log)}
+    FROM main.requests_in_scope r LEFT JOIN main.scopes sc USING (scope_id) WHERE {_of_run(log)}
 ), marked AS (
     SELECT *, x - max(x2) OVER earlier > {near!r} AS apart FROM bars
     WINDOW earlier AS (PARTITION BY slot, step ORDER BY x, line ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
@@ -705,23 +711,27 @@ def clusters(times: Sequence[float], resolution_s: float | None) -> list[int]:
 
 # --- ceilings --------------------------------------------------------------------------------------------------------------------
 
-_SHARES = {"mbu": "memory bandwidth", "link_share": "link between cards", "idle_share": "cards idle", "compute_share": "arithmetic"}
-_LINES = {"mbu": {"memory-bound.low": 0.40, "memory-bound.high": 0.60}}  # the limits of the rule, unless overridden
+# (rule, fact) -> what it is a share of, and the rule's lines unless the user moved them
+_SHARES: dict[tuple[str, str], tuple[str, dict[str, float]]] = {
+    ("memory-bound", "mbu"): ("memory bandwidth", {"low": 0.40, "high": 0.60}),
+    ("link-bandwidth", "link_share"): ("link between the cards", {"small": 0.05, "notable": 0.20}),
+    ("link-bandwidth", "measured_share"): ("link, by its counters", {"full": 0.85}),
+}
 
 
 def _ceiling(findings: Sequence[Finding], overridden: dict[str, float]) -> Callable[[], Drawing] | None:
-    rows = [row for f in findings for key, name in _SHARES.items() if (row := _share(f, key, name, overridden)) is not None]
-    return (lambda: _draw_ceiling(rows)) if any(r["key"] in ("mbu", "link_share", "compute_share") for r in rows) else None
+    rows = [row for key in _SHARES for f in findings if f.rule == key[0] and (row := _share(f, key, overridden)) is not None]
+    return (lambda: _draw_ceiling(rows)) if rows else None
 
 
-def _share(finding: Finding, key: str, name: str, overridden: dict[str, float]) -> dict[str, Any] | None:
-    value = finding.numbers.get(key)
+def _share(finding: Finding, key: tuple[str, str], overridden: dict[str, float]) -> dict[str, Any] | None:
+    value = finding.numbers.get(key[1])
     ends = value if isinstance(value, list) else [value, value]
     if len(ends) != 2 or all(not isinstance(end, int | float) for end in ends):
         return None
-    known = [overridden.get(limit, line) for limit, line in _LINES.get(key, {}).items()]
-    tested = {m.line for m in finding.margin.values() if m.atom.split(" ")[0] == key and isinstance(m.line, int | float)}
-    return {"key": key, "name": f"{name}, {finding.scope.label}", "low": ends[0], "high": ends[1], "lines": known or sorted(tested)}
+    what, limits = _SHARES[key]
+    lines = sorted(overridden.get(f"{key[0]}.{name}", line) for name, line in limits.items())
+    return {"key": key[1], "name": f"{what}, {finding.scope.label}", "low": ends[0], "high": ends[1], "lines": lines}
 
 
 def _draw_ceiling(found: Sequence[dict[str, Any]]) -> Drawing:

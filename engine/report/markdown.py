@@ -113,7 +113,7 @@ def _value(value: object) -> str:
 
 
 def _ruled_out(result: Result) -> str:
-    rows = [f"- **{escape(g.about)}** at {escape(g.where)}: {escape(' '.join(split_sentence(g.findings[-1].sentence)))}" for g in groups(result, ["ruled-out"])]
+    rows = [f"- **{escape(g.about)}** at {escape(g.where)}: {escape(g.findings[0].scope.label + ': ' if len(g.findings) > 1 else '')}{escape(g.findings[0].sentence)}" for g in groups(result, ["ruled-out"])]
     return "\n".join(["### Ruled out", "", *rows, ""]) if rows else ""
 
 

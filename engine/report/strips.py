@@ -36,12 +36,12 @@ def draw(analysis: Analysis) -> str:
 
 # the recordings that say most come first: placed in a step, then long ones
 _RECORDINGS = """
-SELECT u.scope_id, u.source_id, sc.label, s.name AS source, max(u.cards) AS cards, count(*) AS n,
+SELECT u.scope_id, u.source_id, coalesce(sc.label, 'trace') AS label, s.name AS source, max(u.cards) AS cards, count(*) AS n,
     bool_and(u.t IS NOT NULL) AND max(u.t) > min(u.t) AS timed, min(u.t) AS began, max(u.t) AS ended,
     min(u.cycle) AS first, max(u.cycle) AS last,
     (SELECT count(DISTINCT coalesce(host, '')) FROM main.samples_in_load l
      WHERE l.scope_id = u.scope_id AND l.source_id = u.source_id) AS hosts
-FROM main.util_sums u JOIN main.scopes sc USING (scope_id) LEFT JOIN raw.sources s ON s.source_id = u.source_id
+FROM main.util_sums u LEFT JOIN main.scopes sc USING (scope_id) LEFT JOIN raw.sources s ON s.source_id = u.source_id
 GROUP BY u.scope_id, u.source_id, sc.label, s.name HAVING count(*) >= 3
 ORDER BY u.scope_id = 0, n DESC, u.scope_id, u.source_id LIMIT 4
 """
@@ -132,7 +132,7 @@ def mark(value: float | None, top: float) -> str:
 
 def _line(strip: dict[str, Any], panel: dict[str, Any], top: float, unit: str) -> str:
     marks = "".join(mark(strip["marks"].get(n), top) for n in range(_width(panel)))
-    said = f"mean {strip['mean']:.1f}{unit}" if unit else f"mean {number(round(strip['mean'], 1))}, at most {number(strip['most'])}"
+    said = f"mean {strip['mean']:.1f}{unit}" + ("" if unit else f", at most {number(strip['most'])}")
     return f"{strip['name'][:NAME]:<{NAME}} {marks}  {said}"
 
 

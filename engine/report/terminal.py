@@ -62,8 +62,9 @@ def _section(title: str, entries: list[str]) -> list[str]:
 
 
 def _ruled_out(group: Group) -> str:
-    first = group.findings[-1]
-    return f"{group.about} at {group.where}: {_short_reason(first.sentence)}"
+    first = group.findings[0]
+    which = f"{first.scope.label}: " if len(group.findings) > 1 else ""
+    return f"{group.about} at {group.where}. {which}{_short_reason(first.sentence)}"
 
 
 def _fits(group: Group) -> str:

@@ -4,10 +4,11 @@ WITH spans AS (
     SELECT source_id, 'server requests' AS origin, started_at AS began, finished_at AS ended FROM main.requests
     WHERE origin = 'server' AND started_at IS NOT NULL AND finished_at > started_at
     UNION ALL
-    SELECT source_id, 'client requests', sent_at, finished_at FROM main.requests
+    SELECT min(source_id) OVER (), 'client requests', sent_at, finished_at FROM main.requests
     WHERE origin = 'client' AND sent_at IS NOT NULL AND finished_at > sent_at
     UNION ALL
-    SELECT source_id, 'response files', coalesce(queued_at, started_at, finished_at - (prompt_ms + decode_ms) / 1000), finished_at FROM main.requests
+    -- one file is one response: together they are one recording
+    SELECT min(source_id) OVER (), 'response files', coalesce(queued_at, started_at, finished_at - (prompt_ms + decode_ms) / 1000), finished_at FROM main.requests
     WHERE origin = 'file' AND finished_at > coalesce(queued_at, started_at, finished_at - (prompt_ms + decode_ms) / 1000)
 ), edges AS (
     SELECT source_id, origin, began AS at_time, 1 AS step FROM spans

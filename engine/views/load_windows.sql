@@ -24,6 +24,9 @@ WITH ranked AS (
     JOIN main.step_requests m ON m.source_id = r.source_id AND m.run = r.run AND m.line = r.line
 )
 SELECT
-    *, window_id IN (FROM in_steps) AS in_step,
+    *,
+    window_id IN (FROM in_steps)
+    -- one request alone is one stream, and belongs to the step of one stream where there is exactly one
+    OR (n_max = 1 AND origin = 'server requests' AND (SELECT count(DISTINCT series_key) FROM main.bench_series WHERE concurrency = 1) = 1) AS in_step,
     CASE WHEN n_max < 2 THEN '1' ELSE power(2, floor(log2(n_max)))::INTEGER || '-' || (power(2, floor(log2(n_max)) + 1) - 1)::INTEGER END AS band
 FROM windows

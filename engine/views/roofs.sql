@@ -12,7 +12,10 @@ WITH cards AS (
         (SELECT num FROM main.given WHERE key = 'gpu.mem_bw_gb_s') AS stated,
         (SELECT min(mem_bw_gbs) FROM main.gpu_catalog_match) AS catalogue_lo,
         (SELECT max(mem_bw_gbs) FROM main.gpu_catalog_match) AS catalogue_hi,
-        (SELECT count(DISTINCT mem_bw_gbs) FROM main.gpu_catalog_match) AS kinds
+        -- dense arithmetic: bf16 of the catalogue at the low end; 8-bit and 4-bit paths reach up to eight times that figure
+        (SELECT min(bf16_dense_tflops) FROM main.gpu_catalog_match) AS peak_lo, (SELECT 8 * max(bf16_dense_tflops) FROM main.gpu_catalog_match) AS peak_hi,
+        (SELECT min(pcie_gen) FROM main.gpu_catalog_match) AS pcie_gen, (SELECT min(pcie_width) FROM main.gpu_catalog_match) AS pcie_width,
+        (SELECT min(nvlink_gbs_bidir_per_gpu) FROM main.gpu_catalog_match) AS nvlink_gbs
 ), split AS (
     SELECT scope_id, any_value(value) AS split, any_value(origin) AS origin FROM main.config_in_scope WHERE key = 'split' GROUP BY scope_id
 ), per_scope AS (
@@ -20,7 +23,8 @@ WITH cards AS (
         sc.scope_id, m.*, s.split,
         coalesce((SELECT num FROM main.given WHERE key = 'gpu.count'), c.seen, e.seen) AS cards,
         coalesce(b.stated, b.catalogue_lo) AS bw_one_lo, coalesce(b.stated, b.catalogue_hi) AS bw_one_hi,
-        CASE WHEN b.stated IS NOT NULL THEN 'given' WHEN b.catalogue_lo IS NOT NULL THEN 'catalogue' END AS bw_origin
+        CASE WHEN b.stated IS NOT NULL THEN 'given' WHEN b.catalogue_lo IS NOT NULL THEN 'catalogue' END AS bw_origin,
+        b.peak_lo, b.peak_hi, b.pcie_gen, b.pcie_width, b.nvlink_gbs
     FROM main.scopes sc CROSS JOIN main.model_facts m CROSS JOIN bandwidth b CROSS JOIN everywhere e
     LEFT JOIN cards c USING (scope_id) LEFT JOIN split s USING (scope_id)
 ), parts AS (
@@ -49,5 +53,9 @@ SELECT
     -- unknown KV layout: one and a half times full multi-head attention at 16 bit
     coalesce(kv_bytes_per_token, 3 * layers * hidden * 2) AS kv_bytes_per_token_hi,
     kv_bytes_per_token IS NOT NULL AS kv_known,
+    -- arithmetic of the cards that work at the same time
+    CASE WHEN split IN ('layer', 'pipeline', 'none') THEN peak_lo WHEN split IN ('tensor', 'data') THEN peak_lo * cards ELSE peak_lo END AS peak_lo,
+    CASE WHEN split IN ('layer', 'pipeline', 'none') THEN peak_hi ELSE peak_hi * cards END AS peak_hi,
+    pcie_gen, pcie_width, nvlink_gbs,
     origin AS model_origin, given AS model_given, ev AS model_ev, catalogue_source
 FROM parts

@@ -3,9 +3,12 @@
 WITH polls AS (
     SELECT
         scope_id, bool_and(placed IN ('given', 'clock')) AS placed, bool_or(placed = 'estimated') AS estimated, bool_or(placed = 'given') AS vouched,
-        count(DISTINCT (source_id, cycle)) FILTER (util_gpu IS NOT NULL) AS util_n,
+        count(DISTINCT (source_id, cycle)) FILTER (coalesce(util_gpu, sm_active, dram_active, tensor_active) IS NOT NULL) AS util_n,
+        -- hardware counters average over the whole interval
+        count(DISTINCT (source_id, cycle)) FILTER (coalesce(sm_active, dram_active, tensor_active) IS NOT NULL) AS counter_n,
+        count(DISTINCT (source_id, cycle)) FILTER (coalesce(nvlink_rx, nvlink_tx, CASE WHEN pcie_probe_s > 0.02 THEN pcie_rx END) IS NOT NULL) AS link_counter_n,
         count(DISTINCT (source_id, cycle)) FILTER (power_w IS NOT NULL) AS power_n,
-        count(DISTINCT (source_id, cycle)) FILTER (pcie_rx IS NOT NULL OR pcie_tx IS NOT NULL) AS link_n,
+        count(DISTINCT (source_id, cycle)) FILTER (coalesce(pcie_rx, pcie_tx, nvlink_rx, nvlink_tx) IS NOT NULL) AS link_n,
         max(t) - min(t) AS span_s, median(window_s) AS window_s
     FROM main.samples_in_load GROUP BY scope_id
 ), loaded AS (
@@ -16,19 +19,19 @@ WITH polls AS (
     SELECT
         scope_id, placed, estimated,
         least(util_n, coalesce(in_load_s / greatest(coalesce(window_s, 1), 0.001), util_n)) AS util_eff,
-        least(power_n, coalesce(in_load_s, power_n)) AS power_eff, link_n
+        least(power_n, coalesce(in_load_s, power_n)) AS power_eff, link_n, counter_n, link_counter_n
     FROM (
         -- where the user vouches for the source, the time in load is its own span
         SELECT p.*, CASE WHEN p.vouched OR l.loaded_s IS NULL THEN p.span_s + 1 ELSE least(p.span_s + 1, l.loaded_s) END AS in_load_s
         FROM polls p LEFT JOIN loaded l USING (scope_id)
     )
 ), gpu_inputs AS (
-    SELECT scope_id, 'util' AS input, util_eff AS n_eff, placed, estimated, 10 AS needed FROM windows WHERE util_eff > 0
-    UNION ALL SELECT scope_id, 'power', power_eff, placed, estimated, 10 FROM windows WHERE power_eff > 0
-    UNION ALL SELECT scope_id, 'link', link_n, placed, estimated, 30 FROM windows WHERE link_n > 0
+    SELECT scope_id, 'util' AS input, util_eff AS n_eff, placed, estimated, 10 AS needed, counter_n >= 10 AS counters FROM windows WHERE util_eff > 0
+    UNION ALL SELECT scope_id, 'power', power_eff, placed, estimated, 10, FALSE FROM windows WHERE power_eff > 0
+    UNION ALL SELECT scope_id, 'link', link_n, placed, estimated, 30, link_counter_n >= 30 FROM windows WHERE link_n > 0
 ), gpu_grades AS (
     SELECT
-        scope_id, input, n_eff, CASE WHEN n_eff < needed THEN 1 WHEN NOT placed THEN 2 ELSE 3 END AS grade,
+        scope_id, input, n_eff, CASE WHEN n_eff < needed THEN 1 WHEN NOT placed THEN 2 WHEN counters THEN 4 ELSE 3 END AS grade,
         CASE
             WHEN n_eff < needed THEN printf('only %d independent %s samples, %d are needed', n_eff::INTEGER, input, needed)
             WHEN estimated THEN printf('the clock of the %s samples is only estimated', input)

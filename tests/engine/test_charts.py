@@ -10,14 +10,15 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from gpuverdict.engine import catalog, clock, join, steps
-from gpuverdict.engine.analyze import Analysis, analyze
+from gpuverdict.engine import catalog
+from gpuverdict.engine.analyze import Analysis, Settings, _judgeable, analyze
+from gpuverdict.engine.collect import Collected
 from gpuverdict.engine.report import charts
 from gpuverdict.engine.result import Finding, ScopeRef
+from gpuverdict.engine.given import Given
 from gpuverdict.engine.store import Store
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 CASE = Path(__file__).parents[2] / "fixtures" / "cases" / "three-cards"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -31,10 +32,7 @@ def store_of(**tables: list[dict[str, Any]]) -> Store:
     for name, rows in tables.items():
         store.insert(name, pl.DataFrame(rows, infer_schema_length=None), 0)
     store.con.execute("CREATE TABLE main.bindings (source_id INTEGER, label VARCHAR)")
-    clock.align(store, {}, {}, None)
-    join.join(store, ("bench_series",))
-    steps.match_steps(store)
-    join.join(store, tuple(v.name for v in join.VIEWS if v.name != "bench_series"))
+    _judgeable(store, Collected(), Given(), Settings())
     return store
 
 
@@ -49,10 +47,22 @@ def says(svg: str) -> str:
 
 def samples(rounds: int, cards: int = 2, gap: int = 0, host: str | None = None) -> list[dict[str, Any]]:
     return [
-        {"line": 2 + n * cards + g, "gpu": g, "host": host, "cycle": n, "time": float(n + (gap if n > rounds // 2 else 0)), "util_gpu": 10.0 * (g + 1)}
+        {
+            "line": 2 + n * cards + g,
+            "gpu": g,
+            "host": host,
+            "cycle": n,
+            "time": float(n + (gap if n > rounds // 2 else 0)),
+            "util_gpu": 10.0 * (g + 1),
+        }
         for n in range(rounds)
         for g in range(cards)
     ]
+
+
+def link(share: list[float | None]) -> Finding:
+    ref = ScopeRef(kind="step", label="c=1")
+    return Finding(rule="link-bandwidth", scope=ref, verdict="fits", claim="cause", because="", sentence="", numbers={"link_share": share})
 
 
 def memory(mbu: list[float | None], scope: str = "c=1") -> Finding:
@@ -207,6 +217,10 @@ def test_lines_that_the_user_moved_are_drawn_where_they_are() -> None:
     assert "line at 25 % and 60 %" in says(svg)
 
 
+def test_the_share_of_the_link_has_its_own_lines() -> None:
+    assert "link between the cards, c=1: 21..34 %, line at 5 % and 20 %" in says(drawn(store_of(), [link([0.21, 0.34])])["ceiling"])
+
+
 def test_names_cannot_leave_the_svg() -> None:
     bad = "</desc><script>alert(1)</script>\x01\"' onload=x"
     svg = drawn(store_of(), [memory([0.1, 0.3], scope=bad)])["ceiling"]
@@ -226,7 +240,9 @@ def test_unplaced_and_per_stream_only_sweeps() -> None:
 
 def test_a_peak_among_many_samples_is_kept() -> None:
     store = Store()
-    store.con.execute("CREATE TABLE s AS SELECT 'a' AS series, i AS x, CASE WHEN i = 77777 THEN 99 ELSE 10 + i % 3 END AS y FROM range(200000) t(i)")
+    store.con.execute(
+        "CREATE TABLE s AS SELECT 'a' AS series, i AS x, CASE WHEN i = 77777 THEN 99 ELSE 10 + i % 3 END AS y FROM range(200000) t(i)"
+    )
     frame = charts.thin(store, "SELECT series, x, y FROM s", 1)
     assert frame.height <= 2 * charts.WIDTH
     assert frame.filter(pl.col("y") == 99)["x"].to_list() == [77777.0]
@@ -256,7 +272,16 @@ def test_thinning_keeps_extremes_and_invents_nothing(points: list[tuple[int, int
 
 
 def request(n: int, slot: int | None, start: float, end: float) -> dict[str, Any]:
-    return {"line": n + 1, "origin": "server", "run": 0, "request": str(n), "slot": slot, "started_at": start, "finished_at": end, "status": "ok"}
+    return {
+        "line": n + 1,
+        "origin": "server",
+        "run": 0,
+        "request": str(n),
+        "slot": slot,
+        "started_at": start,
+        "finished_at": end,
+        "status": "ok",
+    }
 
 
 def test_many_requests_are_merged_per_slot_and_none_is_lost() -> None:
@@ -265,7 +290,7 @@ def test_many_requests_are_merged_per_slot_and_none_is_lost() -> None:
     log = store.rows_of(charts._LOGS)[0]
     bars = store.query(charts._lanes(log, log["ended"] - log["began"]))
     assert bars.height == 4 and bars["x2"].max() == pytest.approx(1999.9)
-    assert "8000 requests in 1 999.9 s" in says(drawn(store)["requests"]).replace("2 000 s", "1 999.9 s")
+    assert "8000 requests in 2 000 s on 4 slots, at most 4 at a time" in says(drawn(store)["requests"])
 
 
 def test_requests_without_slots_are_counted_in_flight() -> None:

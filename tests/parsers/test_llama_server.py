@@ -200,7 +200,8 @@ def _load(*buffers: str) -> str:
 
 
 def test_logged_status_polls() -> None:
-    line = '{"function":"process_single_task","level":"INFO","line":1506,"msg":"slot data","n_idle_slots":5,"n_processing_slots":3,"timestamp":1713495553}'
+    line = '{"function":"process_single_task","level":"INFO","line":1506,"msg":"slot data","n_idle_slots":5,'
+    line += '"n_processing_slots":3,"timestamp":1713495553}'
     rows, _ = rows_of(PARSER, line + "\n")
     assert [(r["time"], r["running"]) for r in rows["server_samples"]] == [(1713495553.0, 3.0)] and _config(line + "\n")["slots"] == 8.0
 

@@ -1,0 +1,40 @@
+-- What the link between the cards has to carry, per scope. A serial split hands over the hidden state of the batch N-1 times per step
+-- (up to four streams of 4 bytes); a tensor split reduces 2 L times per step, 2 (N-1)/N of the hidden state of every computed token.
+--   copies      measured rate if stated, else 0.8 x generation x lanes
+--   collectives at least 1 GB/s unless measured, at most the copy rate; NVLink 50 GB/s to 0.8 of one direction
+WITH seen AS (
+    SELECT scope_id, max(pcie_gen) AS gen, max(pcie_width) AS width FROM main.samples_in_load GROUP BY scope_id
+), rates AS (
+    SELECT
+        p.*, f.split, f.cards, f.layers, f.hidden, f.nvlink_gbs,
+        (SELECT num FROM main.given WHERE key = 'link.gb_s') AS stated_gb_s,
+        0.8 * coalesce(s.width, f.pcie_width) * CASE coalesce(s.gen, f.pcie_gen) WHEN 1 THEN 0.25 WHEN 2 THEN 0.5 WHEN 3 THEN 0.985 WHEN 4 THEN 1.97 WHEN 5 THEN 3.94 WHEN 6 THEN 7.56 END AS wire_gb_s,
+        -- the catalogue counts both directions; bridges that may be absent are below 200
+        CASE WHEN f.nvlink_gbs >= 200 THEN TRUE WHEN f.nvlink_gbs > 0 THEN NULL WHEN f.nvlink_gbs = 0 THEN FALSE END AS nvlink
+    FROM main.pace p JOIN main.roofs f USING (scope_id) LEFT JOIN seen s USING (scope_id)
+), paths AS (
+    SELECT
+        *,
+        coalesce(stated_gb_s, wire_gb_s) AS copy_gb_s,
+        CASE WHEN nvlink THEN 50 ELSE 1 END AS collective_lo_gb_s,
+        CASE WHEN nvlink IS DISTINCT FROM FALSE AND nvlink_gbs > 0 THEN greatest(0.8 * nvlink_gbs / 2, coalesce(stated_gb_s, wire_gb_s, 0)) ELSE coalesce(stated_gb_s, wire_gb_s) END AS collective_hi_gb_s,
+        2 * layers * hidden * 2 * 2 * (cards - 1) / cards AS reduce_bytes_per_token,
+        batch_hi * hidden * 4 * 4 AS hop_bytes_hi, batch_lo * hidden * 2 AS hop_bytes_lo
+    FROM rates
+)
+SELECT
+    scope_id, split, cards, layers, hidden, nvlink, stated_gb_s, copy_gb_s, collective_lo_gb_s, collective_hi_gb_s, reduce_bytes_per_token, hop_bytes_hi,
+    steps_lo, steps_hi, batch_lo, batch_hi,
+    -- output tokens at least; with prompts where a total is known
+    reduce_bytes_per_token * least(x_out, x_total) / 1e9 AS demand_lo_gb_s, reduce_bytes_per_token * greatest(x_total, x_out) / 1e9 AS demand_hi_gb_s,
+    x_total IS NOT NULL AS prompts_counted,
+    CASE split
+        WHEN 'layer' THEN (cards - 1) * hop_bytes_lo / (copy_gb_s * 1e9) * steps_lo
+        WHEN 'tensor' THEN reduce_bytes_per_token * coalesce(least(x_out, x_total), x_out, x_total, steps_lo * batch_lo) / 1e9 / collective_hi_gb_s
+    END AS share_lo,
+    CASE split
+        WHEN 'layer' THEN (cards - 1) * hop_bytes_hi / (copy_gb_s * 1e9) * steps_hi
+        WHEN 'tensor' THEN reduce_bytes_per_token * coalesce(greatest(x_total, x_out), steps_hi * batch_hi) / 1e9 / collective_lo_gb_s
+    END AS share_hi,
+    ev
+FROM paths

@@ -1,0 +1,55 @@
+-- Batch, steps per second and tokens per second of decode, per scope, as intervals. One stream: its decode rate where it counts. More
+-- streams: total / batch, with the batch from N_eff, from the server's running count, or between 0.55 C and C where C fits the slots.
+WITH eval_rates AS (
+    SELECT
+        scope_id, min(1000 * decode_steps / decode_ms) AS rate_lo, max(1000 * decode_steps / decode_ms) AS rate_hi, count(*) AS n,
+        max(coalesce(prompt_tokens, 0) + coalesce(cached_tokens, 0) + output_tokens) AS longest, sum(drafted_tokens) AS drafted,
+        min_by({'source_id': source_id, 'line': line}, line, 2) AS ev
+    FROM main.requests_in_scope WHERE decode_ms > 0 AND decode_steps > 20 GROUP BY scope_id
+), totals AS (
+    SELECT
+        sc.scope_id, max(b.aggregate_tok_s) FILTER (b.aggregate_counts IS DISTINCT FROM 'total') AS x_out,
+        max(b.aggregate_tok_s) FILTER (b.aggregate_counts = 'total') AS x_total,
+        max((b.input_tokens + b.output_tokens) / b.wall_s) AS x_counted, max(b.accept_len) AS accept_len,
+        max(b.per_stream_tok_s) AS r_any, min_by({'source_id': b.source_id, 'line': b.line}, b.line, 2) AS ev
+    FROM main.bench_steps b
+    JOIN main.bench_series bs ON bs.source_id = b.source_id AND bs.line = b.line AND bs.concurrency = b.concurrency
+    JOIN main.scopes sc ON sc.series_key = bs.series_key AND sc.concurrency = bs.concurrency
+    GROUP BY sc.scope_id
+), lines AS (
+    SELECT
+        scope_id, median(gen_tok_s) FILTER (gen_tok_s > 0) AS x, min(running) FILTER (running > 0) AS running_lo, max(running) AS running_hi,
+        max(accept_len) AS accept_len, max(kv_usage) AS kv_usage, count(*) FILTER (gen_tok_s > 0) AS n,
+        min_by({'source_id': source_id, 'line': line}, line, 2) FILTER (gen_tok_s > 0) AS ev
+    FROM main.server_in_scope GROUP BY scope_id
+), spec AS (
+    SELECT scope_id, any_value(value) AS speculation FROM main.config_in_scope WHERE key = 'speculation' GROUP BY scope_id
+), known AS (
+    SELECT
+        sc.scope_id, sc.kind, sc.concurrency, st.r, st.r_is_decode, st.n_eff, l.slots_lo, e.rate_lo, e.rate_hi, e.longest, e.n AS eval_n,
+        coalesce(t.x_out, CASE WHEN li.n >= 5 THEN li.x END) AS x_out, t.x_total, t.x_counted, li.running_lo, li.running_hi, li.kv_usage,
+        coalesce(t.accept_len, li.accept_len) AS accept_len, e.drafted, sp.speculation, coalesce(e.ev, t.ev, li.ev) AS ev
+    FROM main.scopes sc
+    LEFT JOIN main.steps st USING (scope_id) LEFT JOIN main.slots l USING (scope_id) LEFT JOIN eval_rates e USING (scope_id)
+    LEFT JOIN totals t USING (scope_id) LEFT JOIN lines li USING (scope_id) LEFT JOIN spec sp USING (scope_id)
+), batch AS (
+    SELECT
+        *,
+        CASE WHEN concurrency = 1 THEN 1 WHEN r_is_decode THEN n_eff WHEN running_lo IS NOT NULL AND eval_n IS NULL THEN running_lo
+             WHEN concurrency <= slots_lo THEN 0.55 * concurrency END AS batch_lo,
+        CASE WHEN concurrency = 1 THEN 1 WHEN r_is_decode THEN n_eff WHEN running_hi IS NOT NULL AND eval_n IS NULL THEN running_hi
+             WHEN concurrency <= slots_lo THEN concurrency END AS batch_hi
+    FROM known
+)
+SELECT
+    scope_id, concurrency, batch_lo, batch_hi,
+    -- a speculative step gives accept_len tokens
+    CASE WHEN concurrency = 1 OR r_is_decode THEN least(CASE WHEN r_is_decode THEN r END, rate_lo) ELSE x_out / batch_hi END
+        / coalesce(accept_len, 1) AS steps_lo,
+    CASE WHEN concurrency = 1 OR r_is_decode THEN greatest(CASE WHEN r_is_decode THEN r END, rate_hi) ELSE x_out / batch_lo END
+        / coalesce(accept_len, 1) AS steps_hi,
+    x_out, coalesce(x_total, x_counted) AS x_total, kv_usage, longest, accept_len,
+    -- llama.cpp prints a draft line after every speculative request, so timing lines without one show that it is off
+    CASE WHEN drafted > 0 OR accept_len > 1 OR speculation = 'on' THEN 'on' WHEN speculation = 'off' OR longest IS NOT NULL THEN 'off' END AS speculation,
+    ev
+FROM batch

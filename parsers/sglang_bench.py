@@ -1,0 +1,581 @@
+"""Result files of SGLang's benchmarks: JSON Lines of `bench_serving`, `bench_offline_throughput`, `bench_one_batch(_server)`.
+
+**Reads** what `python -m sglang.bench_serving --output-file F` (also with `--output-details`), `bench_offline_throughput
+--result-filename F`, `bench_one_batch --result-filename F` and `bench_one_batch_server --result-filename F` append: one object per run,
+several runs and days in one file, no time anywhere. December 2024 (17 keys) to 2026, with bare `Infinity` and `NaN`.
+
+**`bench_steps`**, one row per run. From `bench_serving`:
+
+- `concurrency`: `max_concurrency`; NULL without a cap. `rate_rps`: `request_rate`; NULL for Infinity. `requests` and `failed` are
+  nowhere in the file.
+- `mean_concurrency`: `concurrency`, the mean number in flight (all latencies over the duration). Under a finite rate a cap counts as
+  offered only if this mean is at least 80 % of it.
+- `completed`, `wall_s`, `req_s`, `aggregate_tok_s` (output), totals, `input_len` and `output_len` (totals over `completed`),
+  `ttft_*`, `tpot_*`, `itl_*`, `e2e_*`, `accept_len`.
+- `series`: what differs between the runs besides the load: data set and lengths, or `run 1`, `run 2` for tags and backends.
+
+From `bench_one_batch`: one batch inside the process. `concurrency` is the batch size, `ttft_mean_ms` the prefill of the batch,
+`tpot_p50_ms` the median decode step, `aggregate_tok_s` the median decode throughput. From `bench_one_batch_server`: `aggregate_tok_s` is
+the printed output throughput, which counts from the last first token on.
+
+**`requests`** of `--output-details` (origin `client`): `ttft_s`, tokens, `latency_s` (first token plus all gaps), `itl_n`,
+`itl_under_2ms`. There are no start times, so there is no timeline.
+
+**Traps.** The reported output length is the *requested* one where the server sends no usage: `300000 tokens` of empty answers. Where
+the retokenized total is under 70 % of the reported one, or first tokens take 0 while answers take time, every token measure of the run is
+NULL (`tokens-unusable`). Without streaming the first token is the whole answer: TTFT, TPOT and ITL are NULL (`not-streamed`).
+`max_concurrent_requests` counts everything alive at any moment of a second and is not read.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
+from ..engine.tables import table
+
+__all__ = ["PARSER"]
+
+MAX_CHARS = 512 << 20  # characters of one JSON object
+MAX_REJECTS = 10
+REACHED = 0.8  # mean requests in flight over the cap, from which the cap counts as offered under a finite rate
+RETOKENIZED = 0.7  # retokenized over reported output tokens, below which the reported ones are not believed
+SAME = 0.002  # TTFT within this of the latency: nothing was streamed
+BURST_GAP_S = 0.002
+
+Json = dict[str, Any]
+Row = dict[str, Any]
+
+# --- JSON out of text. Parsers import only contracts, so the same few functions stand in every parser of benchmark results ------------
+
+_OPENS = re.compile(r"(?m)^[ \t,\[]*(?=\{)")
+_NEXT = re.compile(r"[\s,\[\]]*(?=\{)")
+_DECODE = json.JSONDecoder().raw_decode
+
+
+class _Lines:
+    """The blocks of a source and how its lines end: each line counts once, whatever the objects on it became."""
+
+    def __init__(self, source: Readable) -> None:
+        self.source, self.counts, self.done, self.total, self.open = source, Counts(), 0, 0, 0
+
+    def blocks(self) -> Iterator[str]:
+        for _, block in self.source.blocks():
+            self.total += block.count("\n")
+            self.open = not block.endswith("\n")
+            yield block
+
+    def add(self, first: int, last: int, how: str) -> None:
+        """Lines first..last are `how` as far as they are not counted yet; those passed over are something else."""
+        first = max(first, self.done + 1)
+        if last >= first:
+            self.counts.other += first - 1 - self.done
+            setattr(self.counts, how, getattr(self.counts, how) + last - first + 1)
+            self.done = last
+
+    def near(self, line: int, reason: str) -> None:
+        self.add(line, line, "near_miss")
+        if len(self.counts.rejects) < MAX_REJECTS:
+            self.counts.rejects.append((line, reason))
+
+    def close(self) -> Counts:
+        self.counts.other += self.total + self.open - self.done
+        return self.counts
+
+
+def _objects(lines: _Lines) -> Iterator[tuple[int, int, Json | None]]:
+    """The JSON objects of a text (one per line, behind each other, in a list) with their first and last line; None for one that is cut
+    or garbled. Memory holds one object and one block."""
+    blocks, text, line, need, last = lines.blocks(), "", 1, 0, False
+    while not last:
+        parts, have = [text], len(text)
+        while not last and have <= need:
+            block = next(blocks, "")
+            last = not block
+            parts.append(block)
+            have += len(block)
+        text, at = "".join(parts), 0
+        start = _OPENS.search(text)
+        while start is not None:
+            line += text.count("\n", at, start.end())
+            at = start.end()
+            found, cut = _decode(text, at)
+            if cut and not last and len(text) - at < MAX_CHARS:
+                break
+            if found is None:
+                yield line, line, None
+                start = _margin(text, at)
+                continue
+            first, line = line, line + text.count("\n", at, found[1])
+            at = found[1]
+            yield first, line, found[0]
+            start = _NEXT.match(text, at) or _OPENS.search(text, at)
+        if start is None:
+            line += text.count("\n", at)
+            text, need = "", 0
+        else:
+            begin = text.rfind("\n", 0, at) + 1
+            text = text[at if text[begin:at].strip() else begin :]
+            need = 2 * len(text)
+
+
+def _decode(text: str, at: int) -> tuple[tuple[Json, int] | None, bool]:
+    """The object at a place with its end, and whether the text ends inside it."""
+    try:
+        return _DECODE(text, at), False
+    except json.JSONDecodeError as error:
+        return None, error.pos >= len(text) - 12 or error.msg.startswith("Unterminated string")
+    except (ValueError, RecursionError):
+        return None, False
+
+
+def _margin(text: str, at: int) -> re.Match[str] | None:
+    """Behind a broken object: the next one that stands as far to the right. What is further in belongs to the broken one."""
+    before = text[text.rfind("\n", 0, at) + 1 : at]
+    margin = before if before.isspace() else ""
+    return re.compile(rf"(?m)^{margin}(?=\{{)").search(text, at + 1)
+
+
+def _num(value: Any, scale: float = 1.0) -> float | None:
+    """A finite number that is not negative; strings, booleans, inf, nan and the 1.797e308 that jq writes for inf are unknown."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        number = float(value) * scale
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) and 0 <= number < 1e15 else None
+
+
+def _pos(value: Any, scale: float = 1.0) -> float | None:
+    """A number above zero: a time or a rate of 0 is how a benchmark writes that it has none."""
+    return _num(value, scale) or None
+
+
+def _sub(value: Any, *path: str) -> Json:
+    """The object at a path, empty where there is none."""
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def _keys(text: str) -> set[str]:
+    """Names that stand as JSON keys in the first part of a text that begins like JSON."""
+    text = text[:65536].lstrip()
+    return set(re.findall(r'"([\w:.-]+)"\s*:', text)) if text[:1] in ("{", "[") else set()
+
+
+def _send(emit: Emit, target: str, rows: Sequence[Row]) -> None:
+    """Rows as a frame of the declared types; columns nobody filled stay out."""
+    import polars as pl
+
+    types: dict[str, Any] = {"VARCHAR": pl.String, "DOUBLE": pl.Float64, "BIGINT": pl.Int64, "INTEGER": pl.Int32}
+    schema = {c.name: types[c.type] for c in table(target).columns if any(r.get(c.name) is not None for r in rows)}
+    if schema:
+        emit(target, pl.DataFrame({n: [r.get(n) for r in rows] for n in schema}, schema=schema))
+
+
+def _note(emit: Emit, line: int, kind: str, n: int, note: str) -> None:
+    _send(emit, "quality", [{"line": line, "kind": kind, "n": n, "note": note}])
+
+
+# --- one run ---------------------------------------------------------------------------------------------------------------------------
+
+_WORDS = (("mean", "mean"), ("p50", "median"), ("p99", "p99"))
+_STATS = {
+    **{f"{kind}_{stat}_ms": f"{word}_{kind}_ms" for kind in ("ttft", "itl") for stat, word in _WORDS},
+    **{f"tpot_{stat}_ms": f"{word}_tpot_ms" for stat, word in _WORDS[:2]},
+    **{f"e2e_{stat}_ms": f"{stat}_e2e_latency_ms" for stat in ("mean", "p99")},
+}
+_STREAM = tuple(c for c in _STATS if not c.startswith("e2e"))
+_TOKENS = ("aggregate_tok_s", "aggregate_counts", "output_tokens", "output_len", *_STREAM)
+_NOTES = {
+    "all-failed": "No request of the run succeeded: its zeros are no measurements.",
+    "tokens-unusable": "The reported output tokens are not what came back (no usage, or empty answers): token measures are left out.",
+    "not-streamed": "The first token took as long as the whole answer: nothing was streamed, so its token times are none.",
+    "cap-not-reached": "A finite request rate did not (provably) fill the concurrency cap: the offered concurrency is unknown.",
+}
+
+
+def _serving(doc: Json) -> tuple[Row, list[str]]:
+    """The row of one serving run and what is odd about it."""
+    completed = _num(doc.get("completed"))
+    row: Row = {
+        "completed": completed,
+        "wall_s": _pos(doc.get("duration")),
+        "rate_rps": _pos(doc.get("request_rate")),
+        "concurrency": _pos(doc.get("max_concurrency")),
+    }
+    if not completed:
+        return row, ["all-failed"] if completed == 0 else []
+    tokens_in, tokens_out = _pos(doc.get("total_input_tokens")), _pos(doc.get("total_output_tokens"))
+    row |= {column: _pos(doc.get(key)) for column, key in _STATS.items()}
+    row |= {
+        "req_s": _pos(doc.get("request_throughput")),
+        "mean_concurrency": _pos(doc.get("concurrency")),
+        "input_tokens": tokens_in,
+        "output_tokens": tokens_out,
+        "input_len": tokens_in and tokens_in / completed,
+        "output_len": tokens_out and tokens_out / completed,
+        "aggregate_tok_s": tokens_out and _pos(doc.get("output_throughput")),
+        "accept_len": _pos(doc.get("accept_length")),
+    }
+    row["aggregate_counts"] = "output" if row["aggregate_tok_s"] else None
+    return row, _doubt(doc, row)
+
+
+def _doubt(doc: Json, row: Row) -> list[str]:
+    """Takes out what cannot be believed and says why."""
+    odd = []
+    retokenized, reported = _num(doc.get("total_output_tokens_retokenized")), row["output_tokens"]
+    instant = any(doc.get(k) == 0 for k in ("mean_ttft_ms", "median_ttft_ms")) and row["e2e_mean_ms"]
+    if instant or (retokenized is not None and reported and retokenized < RETOKENIZED * reported):
+        row |= dict.fromkeys(_TOKENS)
+        odd.append("tokens-unusable")
+    elif _whole(row["ttft_mean_ms"], row["e2e_mean_ms"]) and (row["output_len"] or 2) > 1.5:
+        row |= dict.fromkeys(_STREAM)
+        odd.append("not-streamed")
+    if row["rate_rps"] and row["concurrency"] and (row["mean_concurrency"] or 0) < REACHED * row["concurrency"]:
+        row["concurrency"] = None
+        odd.append("cap-not-reached")
+    return odd
+
+
+def _whole(first: float | None, latency: float | None) -> bool:
+    return bool(first and latency and abs(first - latency) <= SAME * latency)
+
+
+def _offline(doc: Json) -> tuple[Row, list[str]]:
+    """`bench_offline_throughput`: everything at once, inside the process."""
+    completed = _num(doc.get("successful_requests"))
+    rate = _pos(doc.get("output_throughput"))
+    row: Row = {
+        "completed": completed,
+        "wall_s": _pos(doc.get("total_latency")),
+        "input_tokens": _pos(doc.get("total_input_tokens")),
+        "output_tokens": _pos(doc.get("total_output_tokens")),
+        "req_s": _pos(doc.get("request_throughput")),
+        "aggregate_tok_s": rate,
+        "aggregate_counts": "output" if rate else None,
+    }
+    for side in ("input", "output"):
+        total = row[f"{side}_tokens"]
+        row[f"{side}_len"] = total / completed if total and completed else None
+    return row, []
+
+
+def _one_batch(doc: Json) -> tuple[Row, list[str]]:
+    """`bench_one_batch` and its server variant: every request of the batch has the same lengths."""
+    batch, n_in, n_out = (_pos(doc.get(k)) for k in ("batch_size", "input_len", "output_len"))
+    rate = _pos(doc.get("median_decode_throughput")) or _pos(doc.get("output_throughput"))
+    row: Row = {
+        "concurrency": batch,
+        "requests": batch,
+        "input_len": n_in,
+        "output_len": n_out,
+        "input_tokens": batch * n_in if batch and n_in else None,
+        "output_tokens": batch * n_out if batch and n_out else None,
+        "wall_s": _pos(doc.get("total_latency")) or _pos(doc.get("latency")),
+        "ttft_mean_ms": _pos(doc.get("prefill_latency"), 1e3),
+        "tpot_p50_ms": _pos(doc.get("median_decode_latency"), 1e3),
+        "aggregate_tok_s": rate,
+        "aggregate_counts": "output" if rate else None,
+        "accept_len": _pos(doc.get("acc_length")),
+    }
+    return row, []
+
+
+def _kind(keys: set[str]) -> str | None:
+    """Which result an object with these keys is."""
+    if {"batch_size", "input_len", "output_len"} <= keys and keys & {"overall_throughput", "prefill_latency", "last_gen_throughput"}:
+        return "one batch"
+    if {"successful_requests", "total_latency", "last_gen_throughput"} <= keys:
+        return "offline"
+    data = {"dataset_name", "random_input_len", "random_output_len", "random_range_ratio", "sharegpt_output_len"} & keys
+    if {"duration", "completed", "backend"} <= keys and (len(data) >= 2 or "total_output_tokens_retokenized" in keys):
+        return "serving"
+    return None
+
+
+_ROW = {"serving": _serving, "offline": _offline, "one batch": _one_batch}
+
+
+# --- requests of a detailed file -------------------------------------------------------------------------------------------------------
+
+
+def _at(doc: Json, key: str, n: int) -> list[Any]:
+    """An array of one value per request; NULLs where it is missing or has another length."""
+    values = doc.get(key)
+    return values if isinstance(values, list) and len(values) == n else [None] * n
+
+
+def _requests(doc: Json, row: Row, line: int, run: int) -> list[Row]:
+    """One row per request. Token numbers of a run whose totals are not believed stay NULL, and so do first tokens of unstreamed ones."""
+    ttfts = doc.get("ttfts")
+    if not isinstance(ttfts, list):
+        return []
+    n = len(ttfts)
+    believed = row.get("output_tokens") is not None
+    streamed = any(row.get(c) is not None for c in ("ttft_mean_ms", "ttft_p50_ms"))
+    arrays = (_at(doc, key, n) for key in ("itls", "errors", "input_lens", "output_lens"))
+    out = []
+    for i, (ttft, itls, error, n_in, n_out) in enumerate(zip(ttfts, *arrays)):
+        one: Row = {"line": line, "origin": "client", "run": run, "request": str(i), "concurrency": row["concurrency"]}
+        first, gaps = _pos(ttft), _gaps(itls)
+        if error or not (first or itls or _pos(n_out)):
+            out.append(one | {"status": "failed"})
+            continue
+        one |= {"status": "ok", "prompt_tokens": _pos(n_in), "output_tokens": _pos(n_out) if believed else None}
+        one["latency_s"] = first + sum(gaps) if first and gaps is not None else None
+        if streamed and first:
+            one |= {"ttft_s": first} | _arrivals(gaps)
+        out.append(one)
+    return out
+
+
+def _gaps(itls: Any) -> list[float] | None:
+    """Gaps between chunks in seconds, NULL if one of them is no time."""
+    if not isinstance(itls, list) or not all(isinstance(g, (int, float)) and 0 <= g < 1e6 for g in itls):
+        return None
+    return itls
+
+
+def _arrivals(gaps: list[float] | None) -> Row:
+    """Distinct arrivals (the first token and every gap above zero) and the share of gaps under 2 ms."""
+    if gaps is None:
+        return {}
+    return {
+        "itl_n": 1.0 + sum(g > 0 for g in gaps),
+        "itl_under_2ms": sum(g < BURST_GAP_S for g in gaps) / len(gaps) if gaps else None,
+    }
+
+
+# --- a file ----------------------------------------------------------------------------------------------------------------------------
+
+
+def _setup(doc: Json, kind: str) -> tuple[tuple[str, str], ...]:
+    """What a run was besides its load, as (name, value); names of the user (tag, run_name) are only compared, never kept."""
+    word = doc.get("dataset_name")
+    parts = [("", word if isinstance(word, str) and re.fullmatch(r"[a-z][a-z_-]{1,30}", word) else "")]
+    if kind == "one batch":
+        lengths = [("in", doc.get("input_len")), ("out", doc.get("output_len"))]
+    elif parts[0][1].startswith("random"):
+        keys = {"in": "random_input_len", "out": "random_output_len", "range": "random_range_ratio"}
+        lengths = [(name, doc.get(key)) for name, key in keys.items()]
+    else:
+        lengths = [("out", doc.get("sharegpt_output_len"))]
+    return (*parts, *((name, f"{value:g}" if _num(value) is not None else "") for name, value in lengths))
+
+
+def _name_series(rows: list[Row]) -> None:
+    """Steps with their series: the parts of the set-up that differ, and `run N` where tags, backends or kinds of result do."""
+    whose = list(dict.fromkeys(r["whose"] for r in rows))
+    shared = set.intersection(*(set(r["setup"]) for r in rows))
+    steps: dict[Any, int] = {}
+    for r in rows:
+        words = [f"run {whose.index(r['whose']) + 1}"] if len(whose) > 1 else []
+        words += [f"{name} {value}".strip() for name, value in r["setup"] if value and (name, value) not in shared]
+        r["series"] = " ".join(words) or None
+        r["step"] = steps[r["series"]] = steps.get(r["series"], 0) + 1
+
+
+class SglangBench:
+    """Results of SGLang's benchmarks; see the module's page."""
+
+    name = "sglang-bench"
+    api = 1
+
+    @property
+    def samples(self) -> Sequence[Sample]:
+        return SAMPLES
+
+    def claims(self, head: Head) -> Claim | Refusal | None:
+        keys = _keys(head.text)
+        kind = _kind(keys)
+        if kind:
+            return Claim(90, f"results of SGLang's benchmarks ({kind})")
+        if {"dataset_name", "random_range_ratio"} <= keys:
+            return Refusal(50, "a result of sglang.bench_serving without `duration` and `completed`")
+        return None
+
+    def parse(self, source: Readable, emit: Emit) -> Counts:
+        """Rows of `bench_steps`, `requests`, `quality` and one of `clocks`. A cut or garbled object is a near miss."""
+        lines = _Lines(source)
+        rows: list[Row] = []
+        notes: dict[str, list[int]] = {}
+        for first, last, doc in _objects(lines):
+            kind = _kind(set(doc)) if doc else None
+            if doc is None:
+                lines.near(first, "a result that is cut or garbled")
+            elif kind:
+                lines.add(first, last, "matched")
+                row, odd = _ROW[kind](doc)
+                if kind == "serving":
+                    _send(emit, "requests", _requests(doc, row, first, len(rows)))
+                whose = (kind, *(str(doc.get(k)) for k in ("backend", "tag", "run_name")))
+                rows.append(row | {"line": first, "whose": whose, "setup": _setup(doc, kind)})
+                for name in odd:
+                    notes.setdefault(name, []).append(first)
+        if rows:
+            _name_series(rows)
+            _send(emit, "bench_steps", [{k: v for k, v in r.items() if k not in ("whose", "setup")} for r in rows])
+            _send(emit, "clocks", [{"line": rows[0]["line"], "kind": "none"}])
+        for name, at in notes.items():
+            _note(emit, at[0], name, len(at), _NOTES[name])
+        return lines.close()
+
+
+_SERVING = (
+    '{"tag": null, "backend": "sglang", "dataset_name": "random", "request_rate": Infinity,'
+    ' "max_concurrency": 8, "sharegpt_output_len": null,'
+    ' "random_input_len": 200, "random_output_len": 100, "random_range_ratio": 1.0, "duration": 50.0, "completed": 100,'
+    ' "total_input_tokens": 20000, "total_output_tokens": 10000, "total_output_tokens_retokenized": 9950, "request_throughput": 2.0,'
+    ' "input_throughput": 400.0, "output_throughput": 200.0, "mean_e2e_latency_ms": 3900.5, "median_e2e_latency_ms": 3890.0,'
+    ' "p99_e2e_latency_ms": 4400.25, "mean_ttft_ms": 120.5, "median_ttft_ms": 110.25, "p99_ttft_ms": 400.5, "mean_tpot_ms": 38.25,'
+    ' "median_tpot_ms": 38.5, "p99_tpot_ms": 41.0, "mean_itl_ms": 38.75, "median_itl_ms": 37.5, "p95_itl_ms": 50.0, "p99_itl_ms": 88.5,'
+    ' "concurrency": 7.8, "accept_length": null, "max_concurrent_requests": 16}\n'
+)
+SAMPLES: tuple[Sample, ...] = (
+    Sample(
+        _SERVING,
+        {
+            "bench_steps": [
+                {
+                    "line": 1,
+                    "series": None,
+                    "step": 1,
+                    "concurrency": 8.0,
+                    "mean_concurrency": 7.8,
+                    "rate_rps": None,
+                    "requests": None,
+                    "completed": 100.0,
+                    "failed": None,
+                    "wall_s": 50.0,
+                    "req_s": 2.0,
+                    "aggregate_tok_s": 200.0,
+                    "aggregate_counts": "output",
+                    "input_tokens": 20000.0,
+                    "output_tokens": 10000.0,
+                    "input_len": 200.0,
+                    "output_len": 100.0,
+                    "ttft_mean_ms": 120.5,
+                    "ttft_p50_ms": 110.25,
+                    "ttft_p99_ms": 400.5,
+                    "tpot_mean_ms": 38.25,
+                    "tpot_p50_ms": 38.5,
+                    "itl_mean_ms": 38.75,
+                    "itl_p50_ms": 37.5,
+                    "itl_p99_ms": 88.5,
+                    "e2e_mean_ms": 3900.5,
+                    "e2e_p99_ms": 4400.25,
+                    "accept_len": None,
+                },
+            ],
+            "requests": [],
+            "clocks": [{"kind": "none"}],
+            "quality": [],
+        },
+        "2026, one run",
+        name="sglang_0301_100_200_100.jsonl",
+    ),
+    Sample(
+        '{"backend": "sglang", "dataset_name": "random", "request_rate": 2.0, "max_concurrency": null, "total_input_tokens": 900,'
+        ' "total_output_tokens": 600, "total_output_tokens_retokenized": 598, "mean_e2e_latency_ms": 900.0, "median_e2e_latency_ms": 890.0,'
+        ' "median_ttft_ms": 80.0, "median_itl_ms": 14.5, "output_throughput": 40.0, "sharegpt_output_len": null, "random_input_len": 64,'
+        ' "random_output_len": 32, "random_range_ratio": 0.0, "duration": 15.0, "completed": 30}\n'
+        '{"backend": "sglang", "dataset_name": "sharegpt", "request_rate": 4.0, "max_concurrency": 2, "total_input_tokens": 900,'
+        ' "total_output_tokens": 600, "total_output_tokens_retokenized": 0, "mean_e2e_latency_ms": 100.0, "median_ttft_ms": 0.0,'
+        ' "mean_ttft_ms": 0.0, "mean_tpot_ms": 4.5, "median_itl_ms": 0.0, "output_throughput": 40.0, "sharegpt_output_len": null,'
+        ' "random_input_len": 64, "random_output_len": 32, "random_range_ratio": 0.0, "duration": 15.0, "completed": 30,'
+        ' "concurrency": 0.4}\n'
+        '{"backend": "sglang", "dataset_name": "sharegpt", "request_rate": 8.0, "max_conc',
+        {
+            "bench_steps": [
+                {
+                    "line": 1,
+                    "series": "random in 64 out 32 range 0",
+                    "rate_rps": 2.0,
+                    "concurrency": None,
+                    "output_len": 20.0,
+                    "ttft_p50_ms": 80.0,
+                },
+                {
+                    "line": 2,
+                    "series": "sharegpt",
+                    "rate_rps": 4.0,
+                    "concurrency": None,
+                    "mean_concurrency": 0.4,
+                    "output_tokens": None,
+                    "aggregate_tok_s": None,
+                    "ttft_mean_ms": None,
+                    "tpot_mean_ms": None,
+                    "e2e_mean_ms": 100.0,
+                    "completed": 30.0,
+                    "input_len": 30.0,
+                },
+            ],
+            "quality": [{"kind": "tokens-unusable", "line": 2}, {"kind": "cap-not-reached", "line": 2}],
+        },
+        "2024-12, runs appended, one with empty answers, the last line cut",
+    ),
+    Sample(
+        '{"backend": "sglang-oai", "dataset_name": "random-ids", "request_rate": Infinity, "max_concurrency": 2, "random_input_len": 10,'
+        ' "random_output_len": 4, "random_range_ratio": 1.0, "duration": 2.0, "completed": 2, "total_input_tokens": 20,'
+        ' "total_output_tokens": 8, "total_output_tokens_retokenized": 8, "output_throughput": 4.0, "mean_e2e_latency_ms": 700.0,'
+        ' "mean_ttft_ms": 375.0, "median_ttft_ms": 375.0, "input_lens": [10, 10, 10], "output_lens": [4, 4, 0], "ttfts": [0.25, 0.5, 0.0],'
+        ' "itls": [[0.125, 0.001, 0.125], [0.0, 0.25], []], "generated_texts": ["a", "b", ""], "errors": ["", "", "boom"]}\n',
+        {
+            "bench_steps": [{"concurrency": 2.0, "completed": 2.0, "ttft_mean_ms": 375.0}],
+            "requests": [
+                {
+                    "request": "0",
+                    "origin": "client",
+                    "concurrency": 2.0,
+                    "ttft_s": 0.25,
+                    "latency_s": 0.501,
+                    "prompt_tokens": 10.0,
+                    "output_tokens": 4.0,
+                    "itl_n": 4.0,
+                    "itl_under_2ms": 1 / 3,
+                    "status": "ok",
+                    "sent_at": None,
+                },
+                {"request": "1", "ttft_s": 0.5, "latency_s": 0.75, "itl_n": 2.0, "itl_under_2ms": 0.5, "status": "ok"},
+                {"request": "2", "ttft_s": None, "output_tokens": None, "status": "failed"},
+            ],
+        },
+        "2025-05 on, --output-details",
+    ),
+    Sample(
+        '{"run_name": "a", "batch_size": 4, "input_len": 256, "output_len": 32, "prefill_latency": 0.125, "prefill_throughput": 8192.0,'
+        ' "median_decode_latency": 0.0125, "median_decode_throughput": 320.0, "total_latency": 0.5125, "overall_throughput": 2247.8}\n'
+        '{"run_name": "a", "batch_size": 8, "input_len": 256, "output_len": 32, "latency": 0.75, "input_throughput": 9000.0,'
+        ' "output_throughput": 480.5, "overall_throughput": 3072.0, "last_ttft": 0.25, "last_gen_throughput": 500.0, "acc_length": 2.5}\n'
+        '{"backend": "engine", "successful_requests": 10, "total_latency": 5.0, "total_input_tokens": 1000, "total_output_tokens": 500,'
+        ' "last_gen_throughput": 90.0, "request_throughput": 2.0, "input_throughput": 200.0, "output_throughput": 100.0,'
+        ' "total_throughput": 300.0}\n',
+        {
+            "bench_steps": [
+                {
+                    "concurrency": 4.0,
+                    "requests": 4.0,
+                    "input_len": 256.0,
+                    "output_tokens": 128.0,
+                    "wall_s": 0.5125,
+                    "ttft_mean_ms": 125.0,
+                    "tpot_p50_ms": 12.5,
+                    "aggregate_tok_s": 320.0,
+                },
+                {"concurrency": 8.0, "wall_s": 0.75, "aggregate_tok_s": 480.5, "accept_len": 2.5, "ttft_mean_ms": None},
+                {"concurrency": None, "completed": 10.0, "wall_s": 5.0, "aggregate_tok_s": 100.0, "input_len": 100.0, "req_s": 2.0},
+            ]
+        },
+        "bench_one_batch, bench_one_batch_server, bench_offline_throughput",
+    ),
+)
+
+PARSER = SglangBench()

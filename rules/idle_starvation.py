@@ -1,0 +1,167 @@
+"""Do the cards sit idle while requests are in flight?
+
+What it finds
+    Requests are in flight at the server, and the cards execute almost no kernels for much longer than a step.
+
+Why it matters
+    Then the host, the scheduler or a copy is what the requests wait for, and a faster card changes nothing. One idle snapshot is
+    read as starvation far more often than starvation happens.
+
+How it decides
+    A stretch counts as idle if all serving cards together read at most 5 % in every sample. Confirmed needs: the server itself says
+    that a request is in flight in the same, aligned time; the model is on these cards; memory use is flat and nothing is loading;
+    every card is at the idle power learned from the same log; the link is quiet where it is recorded; no tokens come out; and the
+    stretch lasts 5 s and ten samples or more. Ruled out: the cards together read 20 % or more in every sample of the load.
+
+Known problems
+    0 % also means: no load at that instant, the wrong host or card, a model on the CPU, loading, or copies, which do not count as
+    kernels. Waiting inside a collective reads 100 %, so this is not what a slow link looks like.
+"""
+
+from ..engine.rule import CAUSE, Experiment, Limit, Rival, Route, Rule
+
+FACTS = """
+WITH rounds AS MATERIALIZED (
+    SELECT
+        u.scope_id, u.source_id, u.cycle, u.t, u.time, u.util_sum, u.line,
+        sum(CASE WHEN u.util_sum > 5 THEN 1 ELSE 0 END) OVER (PARTITION BY u.scope_id, u.source_id ORDER BY u.cycle ROWS UNBOUNDED PRECEDING) AS stretch
+    FROM main.util_sums u WHERE u.complete
+), stretches AS (
+    SELECT scope_id, source_id, stretch, min(cycle) AS first_cycle, max(cycle) AS last_cycle, count(*) AS n, max(t) - min(t) AS lasts_s,
+        min(time) AS began, max(time) AS ended, min(line) AS line
+    FROM rounds WHERE util_sum <= 5 GROUP BY scope_id, source_id, stretch
+), longest AS MATERIALIZED (
+    SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY scope_id ORDER BY n DESC, source_id, first_cycle) AS rank FROM stretches) WHERE rank = 1
+), sums AS (
+    SELECT scope_id, count(*) AS rounds, min(util_sum) AS util_sum_min, avg((util_sum <= 5)::INT) AS idle_share,
+        min_by({'source_id': source_id, 'line': line}, line, 2) AS ev
+    FROM rounds GROUP BY scope_id
+), inside AS (
+    SELECT l.scope_id, s.host, s.gpu, max(s.power_w) AS power_max, max(s.power_limit_w) AS limit_w, min(s.mem_used) AS mem_lo, max(s.mem_used) AS mem_hi,
+        -- 5 % of what the link can copy; 3.2 GB/s is the narrowest that cards commonly have (Gen3 x4)
+        count(*) FILTER (greatest(coalesce(s.pcie_rx, 0), coalesce(s.pcie_tx, 0)) > 0.05 * coalesce(
+            0.8 * s.pcie_width * CASE s.pcie_gen WHEN 1 THEN 250 WHEN 2 THEN 500 WHEN 3 THEN 985 WHEN 4 THEN 1970 WHEN 5 THEN 3940 WHEN 6 THEN 7560 END, 3200
+        )) AS pcie_busy
+    FROM longest l JOIN main.samples_in_load s ON s.scope_id = l.scope_id AND s.source_id = l.source_id AND s.cycle BETWEEN l.first_cycle AND l.last_cycle
+    GROUP BY l.scope_id, s.host, s.gpu
+), cards AS (
+    SELECT
+        i.scope_id, sum(i.mem_hi) * 1048576 AS mem_bytes, max((i.mem_hi - i.mem_lo) / nullif(i.mem_hi, 0)) AS mem_change,
+        max(CASE WHEN p.idle_w IS NULL OR i.power_max IS NULL THEN NULL ELSE i.power_max - p.idle_w - greatest(10, 0.03 * coalesce(i.limit_w - p.idle_w, 0)) END) AS power_over,
+        count(*) FILTER (p.idle_w IS NULL OR i.power_max IS NULL) AS power_unknown, sum(i.pcie_busy) AS pcie_busy_seen
+    FROM inside i LEFT JOIN main.idle_power p ON (p.gpu = i.gpu AND p.host IS NOT DISTINCT FROM i.host) OR p.gpu IS NULL
+    GROUP BY i.scope_id
+), window_origins AS (
+    SELECT l.scope_id, count(*) AS n FROM longest l JOIN main.load_windows w ON w.origin LIKE 'server%' AND NOT w.estimated AND l.began >= w.began AND l.ended <= w.ended
+    GROUP BY l.scope_id
+), loads AS (
+    SELECT l.scope_id, count(*) AS n FROM longest l JOIN main.server_events e ON e.kind = 'loading' AND e.time BETWEEN l.began - 5 AND l.ended + 5 GROUP BY l.scope_id
+), made AS (
+    SELECT
+        l.scope_id, sum(coalesce(s.gen_tok_s, 0) + coalesce(s.prompt_tok_s, 0)) / nullif(count(*), 0) AS inside_rate,
+        any_value((SELECT median(gen_tok_s) FROM main.server_samples WHERE gen_tok_s > 0)) AS usual_rate
+    FROM longest l JOIN main.server_samples s ON s.time BETWEEN l.began + 1 AND l.ended + 1 AND (s.gen_tok_s IS NOT NULL OR s.prompt_tok_s IS NOT NULL)
+    GROUP BY l.scope_id
+), offload AS (
+    SELECT scope_id, max(num_lo) FILTER (key = 'layers_offloaded') AS off_n, max(num_hi) FILTER (key = 'layers_total') AS all_n
+    FROM main.config_in_scope GROUP BY scope_id
+)
+SELECT
+    sc.scope_id, s.rounds, s.util_sum_min, s.ev AS util_sum_min_ev, s.idle_share, l.n AS idle_rounds, coalesce(l.lasts_s, l.n - 1) AS idle_s,
+    CASE WHEN l.scope_id IS NOT NULL THEN [{'source_id': l.source_id, 'line': l.line}] END AS idle_rounds_ev,
+    CASE WHEN w.n > 0 THEN 1 END AS server_in_flight,
+    CASE WHEN o.off_n >= o.all_n THEN 1 WHEN c.mem_bytes >= 0.8 * f.file_bytes THEN 1 WHEN c.mem_bytes < 0.8 * f.file_bytes THEN 0 END AS model_on_cards,
+    c.mem_change, CASE WHEN c.power_unknown = 0 THEN c.power_over END AS power_over, c.pcie_busy_seen, coalesce(ld.n, 0) AS loading_seen,
+    m.inside_rate / m.usual_rate AS tokens_share
+FROM main.scopes sc
+LEFT JOIN sums s USING (scope_id) LEFT JOIN longest l USING (scope_id) LEFT JOIN cards c USING (scope_id) LEFT JOIN window_origins w USING (scope_id)
+LEFT JOIN loads ld USING (scope_id) LEFT JOIN made m USING (scope_id) LEFT JOIN main.roofs f USING (scope_id) LEFT JOIN offload o USING (scope_id)
+"""
+
+_NVIDIA_SMI = "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt, from 30 s before to 30 s after the load"
+
+RULE = Rule(
+    id="idle-starvation",
+    claim=CAUSE,
+    about="cards idle while requests wait",
+    question="Do the cards sit idle while requests are in flight?",
+    scopes=("trace", "step", "regime"),
+    facts=FACTS,
+    limits={
+        "busy": Limit(20, "% of all cards", "cards that work in every sample are not starved"),
+        "long_s": Limit(5, "s", "longer than any prefill stall that a median step time shows"),
+        "enough": Limit(10, "samples", "fewer than ten independent windows say nothing about the load"),
+        "flat": Limit(0.01, "of memory.used", "memory that grows is loading"),
+        "floor": Limit(0, "W over the idle floor", "10 W or 3 % of the range above the learned idle power is idle"),
+        "no_tokens": Limit(0.05, "of the median rate", "tokens come from somewhere: then another device works or the times do not overlap"),
+    },
+    confirmed=(
+        Route(
+            "the server holds requests and the cards do nothing",
+            when=(
+                "idle_rounds >= enough",
+                "idle_s >= long_s",
+                "server_in_flight >= 1",
+                "model_on_cards >= 1",
+                "mem_change <= flat",
+                "loading_seen <= 0",
+                "power_over <= floor",
+                "pcie_busy_seen <= 0",
+                "tokens_share < no_tokens",
+            ),
+            uses=("util", "power", "server"),
+            claim="state",
+            says="The cards sit idle while requests are in flight. For {idle_s:s} ({idle_rounds:int} samples) all cards together read at most 5 %, at idle power, "
+            "with the model loaded, a quiet link and {tokens_share:share} of the usual tokens.",
+        ),
+    ),
+    ruled_out=(
+        Route(
+            "the cards work in every sample of the load",
+            when=("util_sum_min >= busy", "rounds >= enough"),
+            uses=("util",),
+            says="The cards are not starved. In every one of {rounds:int} samples they read {util_sum_min:%} or more together.",
+        ),
+    ),
+    fits=(
+        Route(
+            "the cards read idle for a while during the load",
+            when=("idle_rounds >= enough", "idle_s >= long_s", "loading_seen <= 0"),
+            uses=("util", "server"),
+            rivals=("elsewhere",),
+            says="The cards read idle during the load. For {idle_s:s} ({idle_rounds:int} samples) all cards together read at most 5 %.",
+        ),
+    ),
+    rivals={
+        "elsewhere": Rival(
+            "no request in flight at that time, a model on the CPU or on other cards, loading, or copies",
+            closed=("server_in_flight >= 1", "model_on_cards >= 1", "mem_change <= flat", "power_over <= floor", "pcie_busy_seen <= 0", "tokens_share < no_tokens"),
+            settle="utilisation, power, memory and PCIe with times, 30 s of idle before and after, beside the server's own log",
+        ),
+    },
+    collect={
+        "idle_rounds": _NVIDIA_SMI,
+        "idle_s": _NVIDIA_SMI,
+        "rounds": _NVIDIA_SMI,
+        "util_sum_min": _NVIDIA_SMI,
+        "server_in_flight": "the server's log of the same time (running counts, or launch and release of every request)",
+        "model_on_cards": "memory.used of every card, and the size of the model (or the server's start-up log)",
+        "mem_change": "memory.used of every card with times",
+        "loading_seen": "the server's log of the same time",
+        "power_over": "power with 30 s of idle (server up, no request) before the load, or idle_w in gpuverdict.toml",
+        "pcie_busy_seen": "nvidia-smi dmon -s pucvmet (column group t)",
+        "tokens_share": "the server's statistics lines of the same time",
+    },
+    means="What the requests wait for is not on these cards: host, scheduler, tokeniser, network or storage.",
+    remedy="Find what the host does meanwhile: py-spy dump --native on the server process, CPU use per thread.",
+    not_a_remedy="Faster cards, a faster link or a higher power limit.",
+    next=(
+        Experiment(
+            "log the cards and the load on one clock",
+            "nvidia-smi --query-gpu=timestamp,index,utilization.gpu,utilization.memory,power.draw.instant,enforced.power.limit,clocks.sm,clocks.mem,"
+            "clocks_event_reasons.active,pcie.link.gen.current,pcie.link.width.current,temperature.gpu,memory.used --format=csv,nounits -lms 100 > smi.csv",
+            "idle samples inside the load are starvation; idle samples outside it are nothing",
+            cost=1,
+        ),
+    ),
+)

@@ -1,0 +1,242 @@
+"""SGLang logs: every generation, ranks, artefacts of the printed rates, limits, quoted text, cuts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from gpuverdict.engine.testing import check_block_sizes, check_counts, check_cut, check_garbled, check_samples, check_wrappers, rows_of
+from gpuverdict.parsers.sglang_server import PARSER
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+DERIVED = ("slots_source", "kv_tokens")  # a log cut before the server settled them says the weaker thing
+LONG = "\n".join(s.text.rstrip("\n") for s in PARSER.samples[2:4]) + "\n"
+
+
+def samples(text: str) -> list[dict[str, Any]]:
+    return rows_of(PARSER, text)[0].get("server_samples", [])
+
+
+def events(text: str) -> list[tuple[str, Any]]:
+    return [(r["kind"], r["value"]) for r in rows_of(PARSER, text)[0].get("server_events", [])]
+
+
+def config(text: str) -> dict[str, Any]:
+    rows = rows_of(PARSER, text)[0].get("server_config", [])
+    return {r["key"]: r["value"] if r["num"] is None else (r["num"], r["num_hi"]) if r["num_hi"] else r["num"] for r in rows}
+
+
+def decode(second: int, running: int = 4, gen: float = 100.0, rank: str = " TP0", minute: int = 0, more: str = "") -> str:
+    return (
+        f"[2025-09-01 10:{minute:02d}:{second:02d}{rank}] Decode batch. #running-req: {running}, #token: 900, token usage: 0.10, "
+        f"{more}gen throughput (token/s): {gen:.2f}, #queue-req: 0,\n"
+    )
+
+
+def prefill(second: int, running: int, rank: str = " TP0", minute: int = 0) -> str:
+    return (
+        f"[2025-09-01 10:{minute:02d}:{second:02d}{rank}] Prefill batch. #new-seq: 1, #new-token: 64, #cached-token: 0, token usage: 0.10, "
+        f"#running-req: {running}, #queue-req: 0,\n"
+    )
+
+
+def gens(text: str) -> list[float | None]:
+    return [r["gen_tok_s"] for r in samples(text) if r["phase"] == "decode"]
+
+
+def test_samples() -> None:
+    check_samples(PARSER)
+
+
+@pytest.mark.parametrize("number", range(len(PARSER.samples)))
+def test_wrappers_and_blocks(number: int) -> None:
+    one = replace(PARSER, samples=(PARSER.samples[number],))
+    check_wrappers(one, one.samples[0].text)
+    check_block_sizes(one, one.samples[0].text)
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, len(LONG)))
+def test_any_cut(at: int) -> None:
+    check_cut(PARSER, LONG, at, DERIVED)
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, len(LONG)), st.integers(0, 255))
+def test_any_garbled_byte(at: int, byte: int) -> None:
+    check_garbled(PARSER, LONG, at, byte)
+
+
+def test_rate_is_unknown_only_where_idle_time_may_be_in_it() -> None:
+    assert gens(decode(0) + decode(1) + decode(2)) == [None, 100.0, 100.0]
+    assert gens(decode(0) + prefill(1, 0) + decode(2) + decode(3)) == [None, None, 100.0]
+    assert gens(decode(0) + prefill(1, 4) + decode(2)) == [None, 100.0]  # the others went on running
+    assert gens(decode(0) + decode(1) + decode(30) + decode(31)) == [None, 100.0, None, 100.0]
+    slow = "".join(decode(0, minute=m) for m in range(4))  # a line a minute is what a slow model does
+    assert gens(slow) == [None, None, 100.0, 100.0]
+
+
+def test_rates_are_judged_per_rank() -> None:
+    text = decode(0, rank=" DP0 TP0") + prefill(0, 0, rank=" DP1 TP4") + decode(1, rank=" DP0 TP0") + decode(1, rank=" DP1 TP4")
+    rows = [r for r in samples(text) if r["phase"] == "decode"]
+    assert [(r["engine"], r["rank"], r["gen_tok_s"]) for r in rows] == [(0, "DP0 TP0", None), (0, "DP0 TP0", 100.0), (1, "DP1 TP4", None)]
+
+
+@pytest.mark.parametrize("rank", [" DP3 TP6 EP6", " TP6 DP3", " DP3 PP0 ATTN_CP1 MOE_DP0 TP6 EP6", " PP1 DP3"])
+def test_ranks_are_a_set(rank: str) -> None:
+    (row,) = samples(decode(0, rank=rank))
+    assert (row["engine"], row["rank"]) == (3, rank.strip())
+
+
+def test_moe_dp_is_no_engine() -> None:
+    (row,) = samples(decode(0, rank=" PP0 MOE_DP2 TP1"))
+    assert row["engine"] is None and row["rank"] == "PP0 MOE_DP2 TP1"
+
+
+@pytest.mark.parametrize("label", ["cuda graph", "cpu graph", "npu graph", "musa graph"])
+def test_graph_labels(label: str) -> None:
+    assert samples(decode(0, more=f"{label}: True, "))[0]["cuda_graph"] is True
+    assert samples(decode(0, more=f"{label}: False, "))[0]["cuda_graph"] is False
+    assert samples(decode(0))[0]["cuda_graph"] is None
+
+
+@pytest.mark.parametrize("head", ["Decode batch. ", "Decode batch [12], ", "Decode batch, "])
+def test_punctuation_of_every_generation(head: str) -> None:
+    text = decode(0).replace("Decode batch. ", head)
+    for tail in (",\n", ", \n", "\n"):
+        (row,) = samples(text.replace(",\n", tail))
+        assert (row["running"], row["waiting"], row["kv_usage"]) == (4.0, 0.0, 0.1)
+
+
+def test_accept_length_is_not_the_block_one() -> None:
+    assert samples(decode(0, more="block accept len: 9.00, "))[0]["accept_len"] is None
+    assert samples(decode(0, more="accept len: 2.50, accept rate: 0.80, "))[0]["accept_len"] == 2.5
+
+
+def test_the_fullest_pool_counts() -> None:
+    text = decode(0).replace("token usage: 0.10", "full token usage: 0.20, mamba num: 3, mamba usage: 0.70")
+    assert samples(text)[0]["kv_usage"] == 0.7
+
+
+def test_prefill_decode_split_servers() -> None:
+    text = (
+        "[2025-09-01 10:00:00] Prefill batch. #new-seq: 2, #new-token: 64, #cached-token: 0, token usage: 0.10, "
+        "#unbootstrapped-req: 1, #queue-req: 3, #transferring-req: 2, input throughput (token/s): 900.00 \n"
+    )
+    (row,) = samples(text)
+    assert (row["running"], row["waiting"], row["prompt_tok_s"]) == (None, 3.0, None)
+
+
+RETRACTIONS = [
+    "KV cache pool is full. Retract requests. #retracted_reqs: 7, #new_token_ratio: 0.5000 -> 0.9500",
+    "KV cache pool is full. Retract requests. #retracted_reqs: 7, #new_tokens_gained: 900, #new_token_ratio: 0.1 -> 0.2",
+    "Testing retraction. #retracted_reqs: 7, #new_token_ratio: 0.5000 -> 0.9500",
+    "Decode out of memory happened. #retracted_reqs: 7, #new_token_ratio: 0.5000 -> 0.9500",
+    "decode out of memory happened, #retracted_reqs: 7, #new_token_ratio: 0.5000 -> 0.9500",
+]
+
+
+@pytest.mark.parametrize("message", RETRACTIONS)
+def test_retractions(message: str) -> None:
+    assert events(f"[2025-09-01 10:00:00 TP0] {message}\n") == [("retract", 7.0)]
+
+
+def args(**change: str) -> str:
+    keys = {"tp_size": "1", "dp_size": "1", "pp_size": "1", "max_running_requests": "None", "enable_dp_attention": "False", **change}
+    return "[2025-09-01 10:00:00] server_args=ServerArgs(model_path='m', " + ", ".join(f"{k}={v}" for k, v in keys.items()) + ")\n"
+
+
+LIMITS = "[2025-09-01 10:00:09{}] max_total_num_tokens=5000, chunked_prefill_size=-1, max_running_requests={}, context_len=2048\n"
+RESET = "[2025-09-01 10:00:00] WARNING server_args.py:10: Max running requests is reset to 48 for speculative decoding. You can override\n"
+REDUCED = "[2025-09-01 10:00:08] max_running_requests was reduced from the requested 64 to 20 (per dp worker) due to the memory.\n"
+
+
+def test_slots_from_the_strongest_source() -> None:
+    assert "slots" not in config(args())
+    assert config(args(max_running_requests="64"))["slots"] == 64
+    assert config(args(max_running_requests="64") + REDUCED)["slots"] == 20
+    assert config(args(max_running_requests="64") + REDUCED + LIMITS.format("", 19))["slots"] == 19
+    assert config(RESET + args(max_running_requests="48", dp_size="4", enable_dp_attention="True"))["slots"] == 12
+    assert config(args(max_running_requests="64", dp_size="4"))["slots"] == 64  # replicas without DP attention have it each
+    unknown = args(max_running_requests="64", dp_size="4").replace(", enable_dp_attention=False", "")
+    assert config(unknown)["slots"] == (16, 64)
+
+
+def test_limits_stay_per_rank() -> None:
+    rows, _ = rows_of(PARSER, LIMITS.format(" DP0 TP0", 15) + LIMITS.format(" DP1 TP1", 16))
+    slots = {r["engine"]: r["num"] for r in rows["server_config"] if r["key"] == "slots"}
+    assert slots == {0: 15, 1: 16}
+
+
+@pytest.mark.parametrize(
+    ("change", "split"),
+    [({}, "none"), ({"tp_size": "4"}, "tensor"), ({"dp_size": "2"}, "data"), ({"tp_size": "2", "pp_size": "2"}, "pipeline")],
+)
+def test_split(change: dict[str, str], split: str) -> None:
+    assert config(args(**change))["split"] == split
+
+
+def test_split_needs_the_whole_line() -> None:
+    assert "split" not in config(args(tp_size="4").replace(", pp_size=1, max_running_requests=None, enable_dp_attention=False)", ", pp"))
+    assert "split" not in config("[2025-09-01 10:00:00] server_args=ServerArgs(model_path='m', revision='r')\n")
+
+
+def test_no_secret_leaves() -> None:
+    rows, _ = rows_of(PARSER, args(api_key="'sk-canary'", admin_api_key="'canary2'", host="'10.9.8.7'"))
+    assert not any(word in str(rows) for word in ("canary", "10.9.8.7"))
+
+
+def test_restart_is_a_new_run() -> None:
+    text = args(max_running_requests="8") + decode(1) + args(max_running_requests="9") + decode(2)
+    rows, _ = rows_of(PARSER, text)
+    assert [r["run"] for r in rows["server_samples"]] == [0, 1]
+    assert [(r["run"], r["num"]) for r in rows["server_config"] if r["key"] == "slots"] == [(0, 8), (1, 9)]
+    assert gens(text) == [None, None]
+
+
+def test_servers_of_one_ray_log_stay_apart() -> None:
+    first, second = "(Engine pid=1) ", "(Engine pid=2, ip=10.0.0.2) "
+    text = first + args(max_running_requests="8") + second + args(max_running_requests="9") + first + decode(1) + second + decode(1)
+    rows, _ = rows_of(PARSER, text)
+    runs = {r["num"]: r["run"] for r in rows["server_config"] if r["key"] == "slots"}
+    assert [r["run"] for r in rows["server_samples"]] == [runs[8], runs[9]]
+
+
+def test_bare_lines_count_only_in_logs_without_dates() -> None:
+    bare = "Decode batch. #running-req: 99, #token: 9, token usage: 0.9, gen throughput (token/s): 9.0, #queue-req: 9\n"
+    assert [r["running"] for r in samples(bare)] == [99.0]
+    assert [r["running"] for r in samples(decode(0) + bare)] == [4.0]
+
+
+@pytest.mark.parametrize("before", ["prompt: '", "user: ", "[2025-09-01 10:00:00] Receive: obj=GenerateReqInput(text='", "{'text': '"])
+def test_quoted_text_gives_nothing(before: str) -> None:
+    text = before + decode(0)
+    rows, counts = rows_of(PARSER, text)
+    assert not rows.get("server_samples") and counts.matched == 0
+    check_counts(counts, text, "quoted")
+
+
+def test_two_records_on_a_line_are_a_near_miss() -> None:
+    text = decode(0).rstrip("\n")[:70] + decode(1, running=50)
+    rows, counts = rows_of(PARSER, text)
+    assert not rows.get("server_samples") and counts.near_miss == 1
+    bar = "Capturing batches (bs=8): 100%|####| 2/2 [00:16<00:00,  1.42it/s]"
+    assert [r["running"] for r in samples(bar + decode(0))] == [4.0]
+    assert [r["running"] for r in samples(decode(0).rstrip("\n") + bar + "\n")] == [4.0]
+
+
+def test_milliseconds() -> None:
+    (row,) = samples(decode(0).replace("10:00:00 TP0", "10:00:00.250 TP0"))
+    assert row["time"] == 1756720800.25
+
+
+def test_draft_weights_are_left_out() -> None:
+    line = "[2025-09-01 10:00:0{} TP0] Load weight end. elapsed=1.0 s, type={}, quant=fp8, avail mem=1.00 GB, mem usage={} GB.\n"
+    rows, _ = rows_of(PARSER, line.format(1, "BigForCausalLM", "40.50") + line.format(2, "BigForCausalLMMTP", "-1.50"))
+    assert [(r["value"], r["num"]) for r in rows["server_config"]] == [("TP0", 40.5)]
+    assert [(r["section"], r["arch"], r["quantisation"]) for r in rows["models"]] == [
+        (0, "BigForCausalLM", "fp8"),
+        (1, "BigForCausalLMMTP", "fp8"),
+    ]
