@@ -79,7 +79,8 @@ class _State:
     seen: Counter[str] = field(default_factory=Counter)
     high: int = 0
     cycle: int = -1
-    last: float | None = None
+    last: float | None = None  # time of the last row
+    start: float | None = None  # time of the first row of the last round
     steps: Counter[float] = field(default_factory=Counter)
     first_line: int | None = None
     timed: bool = False
@@ -184,9 +185,9 @@ def _rounds(rows: pl.DataFrame, state: _State) -> pl.DataFrame:
         rows = rows.with_columns(new=((pl.col("time") - before).abs() > SAME_ROUND_S).fill_null(pl.lit(state.last is None)))
         rows = rows.with_columns(cycle=pl.col("new").cum_sum().cast(pl.Int64) + state.cycle)
         for start in rows.filter("new")["time"].drop_nulls():  # one step per round
-            if state.last is not None and start > state.last:
-                state.steps[round(start - state.last, 3)] += 1
-            state.last = start
+            if state.start is not None and start > state.start:
+                state.steps[round(start - state.start, 3)] += 1
+            state.start = start
         state.last, state.cycle = rows["time"][-1], int(rows["cycle"][-1])
         return rows
     key = pl.concat_str(pl.col("card").fill_null(""), pl.lit(" "), pl.col("pid").cast(pl.String).fill_null(""), pl.col("name").fill_null(""))
@@ -266,7 +267,7 @@ _SAMPLES = (
                 {"line": 4, "gpu": 1, "cycle": 1, "time": 1770091508.102, "mem_used": 99.0},
             ],
             "gpus": [{"gpu": None, "name": "NVIDIA H200", "uuid": _U.format(0), "bus_id": "00000000:83:00.0"}, {"uuid": _U.format(1)}],
-            "clocks": [{"kind": "local-no-zone", "resolution_s": 0.001, "interval_s": 2.001}],
+            "clocks": [{"kind": "local-no-zone", "resolution_s": 0.001, "interval_s": 2.002}],
             "quality": [{"kind": "gpu-by-appearance", "n": 2}],
         },
         versions="418 to 610",

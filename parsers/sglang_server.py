@@ -49,7 +49,8 @@ _START = rf"^{_BAR}{_RAY}"
 _DAY = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d"
 _TIME = rf"\[(?:{_DAY}|\d\d:\d\d:\d\d)(?:[.,]\d+)?(?: [A-Z_]+\d+)*\] "
 _LEVEL = r"(?:(?:INFO|WARNING|ERROR)(?: [\w.]+:\d+)?: )?"
-_HEAD = rf"{_START}(?:{_TIME}{_LEVEL}|\[gpu(?:_id)?=\d+\] )?$"
+_BEFORE = rf"{_START}(?:{_TIME}{_LEVEL}|\[gpu(?:_id)?=\d+\] )?"
+_HEAD = rf"{_BEFORE}$"
 _STAMPED = rf"{_START}{_TIME}{_LEVEL}$"
 _REST = r"(?:[^\[]|\[\d+\]|\[(?:\d+:)?\d\d:\d\d<|\[repeated )*$"
 _WHO = {
@@ -68,7 +69,7 @@ _BATCH = {
     "usage_swa": Num(r"[.,] +swa token usage: (\d+(?:\.\d+)?)"),
     "usage_mamba": Num(r"[.,] +mamba usage: (\d+(?:\.\d+)?)"),
     "graph": Text(r"\b\w+ graph: (True|False)\b"),
-    "whole": Text(rf"((?:Decode|Prefill|new fill) batch){_REST}"),
+    "whole": Text(rf"{_BEFORE}((?:Decode|Prefill|new fill) batch){_REST}"),
 }
 
 _BATCH_LINES = (

@@ -133,8 +133,8 @@ _BLOCKS = f"""
 WITH ahead AS (
     SELECT
         *, kind IN ('rate_rps', 'concurrency') AND padded IS NULL
-            AND lead(CASE WHEN kind NOT IN ('rate_rps', 'concurrency') THEN kind END IGNORE NULLS) OVER (PARTITION BY run ORDER BY line) = 'banner' AS before
-    FROM staged
+            AND lead(CASE WHEN kind NOT IN ('rate_rps', 'concurrency') THEN kind END IGNORE NULLS) OVER w = 'banner' AS before
+    FROM staged WINDOW w AS (PARTITION BY run ORDER BY line)
 ), grouped AS (
     SELECT
         * EXCLUDE (kind), CASE WHEN before THEN 'before_' ELSE '' END || kind AS kind,
@@ -198,7 +198,8 @@ WITH judged AS ({_JUDGED}), rows_of AS (
 SELECT
     line, series, row_number() OVER (PARTITION BY series ORDER BY line) AS step, concurrency, rate_rps, completed, failed, wall_s,
     coalesce(req_s, throughput) AS req_s, coalesce(aggregate_tok_s, output_rate, total_rate) AS aggregate_tok_s,
-    CASE WHEN coalesce(aggregate_tok_s, output_rate) IS NOT NULL THEN 'output' WHEN total_rate IS NOT NULL THEN 'total' END AS aggregate_counts,
+    CASE WHEN coalesce(aggregate_tok_s, output_rate) IS NOT NULL THEN 'output'
+         WHEN total_rate IS NOT NULL THEN 'total' END AS aggregate_counts,
     coalesce(input_tokens, nullif(prompts_total, 0)) AS input_tokens, coalesce(output_tokens, nullif(outputs_total, 0)) AS output_tokens,
     input_tokens / nullif(completed, 0) AS input_len, output_tokens / nullif(completed, 0) AS output_len, mean_concurrency, accept_len,
     {", ".join(_STATS)}, coalesce(e2e_mean_ms, avg_latency) AS e2e_mean_ms, coalesce(e2e_p99_ms, p99_latency) AS e2e_p99_ms
@@ -216,23 +217,24 @@ _QUALITY = f"WITH judged AS ({_JUDGED}) " + " UNION ALL ".join(
         _odd(
             "tokens-unusable",
             "any_ok AND unusable",
-            "The reported output tokens are not what came back (no usage, or empty answers): token measures are left out.",
+            "The reported output tokens are not what came back: token measures are left out.",
         ),
         _odd(
             "not-streamed",
             "any_ok AND unstreamed AND NOT unusable",
-            "The first token took as long as the whole answer: nothing was streamed, so its token times are none.",
+            "The first token took as long as the whole answer: it was not streamed.",
         ),
         _odd(
             "cap-not-reached",
             "cap_open",
-            "A finite request rate did not (provably) fill the concurrency cap: the offered concurrency is unknown.",
+            "A finite request rate did not (provably) fill the cap: offered streams are unknown.",
         ),
     )
 )
 
 _NOISE = (
-    *("Peak concurrent requests:", "Peak output token throughput (tok/s):", "Total token throughput (tok/s):", "Total Token throughput (tok/s):"),
+    *("Peak concurrent requests:", "Peak output token throughput (tok/s):", "Total token throughput (tok/s):"),
+    "Total Token throughput (tok/s):",
     *("Input token throughput (tok/s):", "Request goodput (req/s):", "RTFx (Inverse Real-Time Factor):", "Total input text tokens:"),
     *("Total input vision tokens:", "Last generation throughput (tok/s):", "Input throughput (inputs/s):", "Burstiness factor:"),
     *("-Time to First Token-", "-Time per Output Token (excl. 1st token)-", "-Inter-token Latency-", "-Inter-Token Latency-"),
@@ -287,10 +289,12 @@ SAMPLES = (
         "vLLM 2024: concurrency before the banner",
     ),
     Sample(
-        "# Maximum request concurrency:             1\n# Benchmark duration (s):                  506.25\n# Peak concurrent requests:                6.00\n"
+        "# Maximum request concurrency:             1\n# Benchmark duration (s):                  506.25\n"
+        "# Peak concurrent requests:                6.00\n"
         "# Output token throughput (tok/s):         188.25\n# Mean TTFT (ms):                          70.50\n"
         "# ============ Serving Benchmark Result ============\n# Successful requests:                     0\n"
-        "# Failed requests:                         8\n# Maximum request concurrency:             4\n# Benchmark duration (s):                  0.01\n"
+        "# Failed requests:                         8\n# Maximum request concurrency:             4\n"
+        "# Benchmark duration (s):                  0.01\n"
         "# Total input tokens:                      0\n# Output token throughput (tok/s):         0.00\n"
         "# Mean TTFT (ms):                          0.00\n# Mean E2EL (ms):                          nan\n",
         {

@@ -255,6 +255,7 @@ _CONFIG_LINES = (
             "v_patch": Int(r"\(v\d+\.\d+\.(\d+)[\w.+]*\) with config"),
             "ctx": Int(r" max_seq_len=(\d+)"),
             "device": Text(r" device_config=([a-z]+)\b"),
+            "whole": Text(r"(\))\s*$"),
             "model_name": Text(r"with config: model='(?:[^',]*/)?([\w.+-]+)/?'"),
         },
     ),
@@ -476,7 +477,8 @@ facts AS (
     SELECT *, run AS process, coalesce(kind IN ('version', 'args', 'config'), false) AS starting,
         CASE kind WHEN 'version' THEN 0 WHEN 'args' THEN 1 WHEN 'config' THEN 2 ELSE 3 END AS stage
     FROM staged
-    WHERE kind <> 'rest of stats' OR line - 1 IN (SELECT line FROM staged WHERE kind = 'stats' AND running IS NULL)
+    WHERE (kind <> 'rest of stats' OR line - 1 IN (SELECT line FROM staged WHERE kind = 'stats' AND running IS NULL))
+      AND (glued IS NULL OR line IN (SELECT line FROM staged WHERE kind IN ('stats', 'spec') AND glued IS NULL))
 ), marks AS (
     SELECT process, line, eng, stage, starting, lag(stage) OVER w AS before, lag(eng) OVER w AS eng_before
     FROM facts WHERE starting OR kind IN ('stats', 'first stats', 'spec', 'v0 spec', 'iteration', 'arrival')
@@ -515,12 +517,11 @@ facts AS (
 _SAMPLES = f"""
 WITH {_PLACED}, lines AS (
     SELECT *, coalesce(engine_no, CASE WHEN kind = 'iteration' THEN eng END) AS engine,
-        head IS NOT NULL OR other_head IS NOT NULL AS headed, count(*) FILTER (glued IS NULL) OVER (PARTITION BY line) > 0 AS follows
+        head IS NOT NULL OR other_head IS NOT NULL AS headed
     FROM placed WHERE kind IN ('stats', 'first stats', 'v0 prefix', 'spec', 'v0 spec', 'iteration')
 ), kept AS (
     SELECT * FROM lines
     WHERE (headed OR NOT (SELECT coalesce(bool_or(headed), false) FROM lines))
-      AND (glued IS NULL OR follows)
       AND (aggregated IS NULL OR run NOT IN (SELECT run FROM lines WHERE kind = 'stats' AND engine IS NOT NULL AND headed))
 ), runs AS (
     SELECT run, max(coalesce(v_major, 0) * 10000 + v_minor * 100 + coalesce(v_patch, 0)) AS v FROM placed GROUP BY run
@@ -557,7 +558,6 @@ WITH {_PLACED}, told AS (
 SELECT line, 'vllm' AS server, CAST(eng AS INTEGER) AS engine, run, at_s AS "time", event AS kind, number AS "value", coalesce(lower(mode), detail) AS detail
 FROM told
 WHERE event IS NOT NULL AND NOT (event = 'fallback' AND nth > 1)
-  AND (glued IS NULL OR line IN (SELECT line FROM placed WHERE kind IN ('stats', 'spec') AND glued IS NULL))
   AND NOT (kind = 'http' AND (nth > 1 OR run IN (SELECT run FROM placed WHERE kind = 'ready')))
 ORDER BY line
 """
@@ -610,12 +610,13 @@ def _printed(number: str) -> str:
 
 _CONFIG = f"""
 WITH {_PLACED}, ranked AS (
-    SELECT *, CASE kind WHEN 'config' THEN 0 WHEN 'args' THEN 2 ELSE 1 END * 1000000000000 + line AS rank FROM placed WHERE glued IS NULL
-), hints(v0, source_line, v_lo, v_hi, words) AS (VALUES {_HINTS}
+    SELECT *, CASE kind WHEN 'config' THEN 0 WHEN 'args' THEN 2 ELSE 1 END * 1000000000000 + line AS rank FROM placed
+), hints(generation, source_line, v_lo, v_hi, words) AS (VALUES {_HINTS}
 ), guesses AS (
     SELECT s.run, min(s.line) AS line, min(h.v_lo) AS v_lo, max(h.v_hi) AS v_hi, any_value(h.words) AS words
-    FROM ranked s JOIN hints h ON (h.v0 = 0 AND s.v0_line = h.source_line) OR (h.v0 = 1 AND s.v1_line = h.source_line)
-    GROUP BY s.run HAVING count(DISTINCT h.words) = 1
+    FROM (SELECT run, min(line) AS line, v0_line, v1_line FROM ranked WHERE kind = 'stats' GROUP BY run, v0_line, v1_line) s
+    LEFT JOIN hints h ON (h.generation = 0 AND s.v0_line = h.source_line) OR (h.generation = 1 AND s.v1_line = h.source_line)
+    GROUP BY s.run HAVING count(DISTINCT h.words) = 1 AND count(h.words) = count(*)
 ), told AS (
     SELECT run,
         min_by(v_major * 10000 + v_minor * 100 + coalesce(v_patch, 0), rank) FILTER (v_minor IS NOT NULL) AS v,
@@ -624,7 +625,7 @@ WITH {_PLACED}, ranked AS (
         min_by(seqs, rank) FILTER (seqs IS NOT NULL) AS seqs, min_by(line, rank) FILTER (seqs IS NOT NULL) AS seqs_line,
         min_by(batched, rank) FILTER (batched IS NOT NULL) AS batched,
         min_by(tp, rank) FILTER (tp IS NOT NULL) AS tp, min_by(pp, rank) FILTER (pp IS NOT NULL) AS pp, min_by(dp, rank) FILTER (dp IS NOT NULL) AS dp,
-        min_by(line, rank) FILTER (tp IS NOT NULL) AS tp_line, bool_or(kind = 'config') AS configured,
+        min_by(line, rank) FILTER (tp IS NOT NULL) AS tp_line, bool_or(kind = 'config') AS configured, bool_or(whole IS NOT NULL) AS whole,
         min_by(device, rank) FILTER (device IS NOT NULL) AS device, max(device_gib) AS device_gib,
         bool_or(device_name IS NOT NULL) AS device_named, bool_or(a100 IS NOT NULL) AS a100, bool_or(hopper IS NOT NULL) AS hopper,
         count(DISTINCT engine_no) AS engines, count(DISTINCT eng) AS cores, min_by(block_size, rank) FILTER (block_size IS NOT NULL) AS block_size
@@ -633,20 +634,21 @@ WITH {_PLACED}, ranked AS (
     SELECT t.*, g.v_lo, g.v_hi FROM told t LEFT JOIN guesses g USING (run)
 ), known AS (
     SELECT *, coalesce(v, v_lo) AS lo, coalesce(v, v_hi) AS hi,
-        coalesce(tp, CASE WHEN args_complete THEN 1 END) AS tp_known, coalesce(pp, CASE WHEN args_complete OR tp IS NOT NULL THEN 1 END) AS pp_known,
-        coalesce(dp, CASE WHEN args_complete OR tp IS NOT NULL THEN 1 END) AS dp_known
+        coalesce(tp, CASE WHEN args_complete THEN 1 END) AS tp_known,
+        coalesce(pp, CASE WHEN args_complete OR (tp IS NOT NULL AND whole) THEN 1 END) AS pp_known,
+        coalesce(dp, CASE WHEN engines > 1 THEN engines WHEN args_complete OR coalesce(v, v_hi) < 800 THEN 1 END) AS dp_known
     FROM runs
 ), defaults AS (
     SELECT *,
         CASE WHEN core = 'V0' OR hi < 605 THEN 256
              WHEN core = 'V1' AND hi <= 803 THEN 1024
              WHEN core = 'V1' AND lo = 804 AND hi = 804 AND hopper THEN 1024
-             WHEN core = 'V1' AND lo >= 805 AND device_gib >= 70 AND (hi = 805 OR (device_named AND NOT a100)) THEN 1024
+             WHEN core = 'V1' AND lo BETWEEN 805 AND 2999 AND device_gib >= 70 AND (hi = 805 OR (device_named AND NOT a100)) THEN 1024
              ELSE 256 END AS default_lo,
         CASE WHEN core = 'V0' OR hi < 605 THEN 256
              WHEN core = 'V1' AND lo = 804 AND hi = 804 AND device_named AND NOT hopper THEN 256
-             WHEN core = 'V1' AND lo >= 805 AND device_gib < 70 THEN 256
-             WHEN core = 'V1' AND lo >= 900 AND a100 THEN 256
+             WHEN core = 'V1' AND lo BETWEEN 805 AND 2999 AND device_gib < 70 THEN 256
+             WHEN core = 'V1' AND lo BETWEEN 900 AND 2999 AND a100 THEN 256
              ELSE 1024 END AS default_hi
     FROM known
 ), limits AS (
@@ -716,7 +718,6 @@ CPU KV cache usage: 0.0%
 """
 
 _SAMPLE_02 = """\
-INFO:     192.0.2.9:40002 - "POST /v1/chat/completions HTTP/1.1" 200 OK
 INFO 02-06 09:00:01 llm_engine.py:706] Avg prompt throughput: 100.5 tokens/s, Avg generation throughput: 50.5 tokens/s, Running: 5 reqs, \
 Swapped: 0 reqs, Pending: 1 reqs, GPU KV cache usage: 4.0%, CPU KV cache usage: 0.0%
 """
@@ -746,7 +747,6 @@ INFO 12-01 10:00:03 worker.py:232] model weights take 15.50GiB; non_torch_memory
 of the memory reserved for KV Cache is 3.13GiB.
 INFO 12-01 10:00:04 gpu_executor.py:76] # GPU blocks: 1500, # CPU blocks: 2048
 INFO 12-01 10:00:04 gpu_executor.py:80] Maximum concurrency for 8192 tokens per request: 2.93x
-INFO:     Application startup complete.
 INFO 12-01 10:01:00 metrics.py:449] Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 300.5 tokens/s, Running: 8 reqs, Swapped: 0 reqs, \
 Pending: 0 reqs, GPU KV cache usage: 12.5%, CPU KV cache usage: 0.0%.
 INFO 12-01 10:01:00 metrics.py:465] Prefix cache hit rate: GPU: 62.50%, CPU: 0.00%
@@ -802,8 +802,7 @@ quantization=None, enforce_eager=False, kv_cache_dtype=auto, device_config=cuda,
 (EngineCore_DP0 pid=20) INFO 10-06 15:00:41 [kv_cache_utils.py:1091] Maximum concurrency for 32,768 tokens per request: 3.36x
 (EngineCore_DP0 pid=20) INFO 10-06 15:00:41 [kv_cache_utils.py:1087] GPU KV cache size: 109,984 tokens
 (Worker_TP0 pid=30) INFO 10-06 15:00:59 [gpu_model_runner.py:3480] Graph capturing finished in 12 secs, took 1.50 GiB
-(APIServer pid=10) INFO:     Application startup complete.
-(APIServer pid=10) INFO:     192.0.2.4:54734 - "POST /v1/chat/completions HTTP/1.1" 200 OK
+(APIServer pid=10) INFO 10-06 15:01:05 [api_server.py:1912] Starting vLLM API server 0 on http://0.0.0.0:8000
 (APIServer pid=10) INFO 10-06 15:02:00 [loggers.py:127] Engine 000: Avg prompt throughput: 170.5 tokens/s, Avg generation throughput: 5.5 tokens/s, \
 Running: 1 reqs, Waiting: 0 reqs, GPU KV cache usage: 0.5%, Prefix cache hit rate: 56.5%
 """

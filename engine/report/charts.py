@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import re
 import subprocess
 import sys
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from ..store import Store
 
 WIDTH = 470  # of the plot area, in px: whole charts stay legible at phone width
-POINTS = 4000  # in one chart; altair refuses 5000
+POINTS = 2400  # in one chart; altair refuses 5000
 PANELS = 4
 CARDS = 8  # more lines than that are drawn as the band between the lowest and the highest card
 BARS = 1200
@@ -291,6 +292,19 @@ def thin(store: Store, rows: str, series: int, panels: int = 1) -> pl.DataFrame:
     return pl.concat([frame, broken]).sort("series", "x", "y", maintain_order=True)
 
 
+def _time_x(span: float, since: str, padding: float = 0) -> alt.X:
+    """The axis of a time in seconds, told in seconds, minutes or hours."""
+    import altair as alt
+
+    size, unit = (1, "seconds") if span < 900 else (60, "minutes") if span < 3 * 3600 else (3600, "hours")
+    rough = max(span, 1e-9) / size / 8
+    tens = 10.0 ** math.floor(math.log10(rough))
+    step = next(m * tens for m in (1, 2, 5, 10) if m * tens >= rough) * size
+    ticks = [n * step for n in range(int(span / step) + 1)]
+    axis = alt.Axis(grid=False, values=ticks, labelExpr=f"format(datum.value / {size}, '~r')")
+    return alt.X("x:Q", title=f"{unit} since {since}", axis=axis, scale=alt.Scale(nice=False, padding=padding))
+
+
 def _short(name: str, most: int = 30) -> str:
     last = name.rsplit("/", 1)[-1]
     return last if len(last) <= most else f"{last[: most // 2]}…{last[-most // 2 + 1 :]}"
@@ -366,11 +380,16 @@ def _util_panel(panel: dict[str, Any], frame: pl.DataFrame, names: Sequence[str]
     domain = [*names, "sum"] if len(names) > 1 else [*names]
     colours = [SERIES[n % len(SERIES)] for n in range(len(names))] + [LIGHT["fg"]]
     dashes = [DASHES[n % len(DASHES)] for n in range(len(names))] + [[1, 0]]
-    legend = alt.Legend(symbolType="stroke") if len(domain) > 1 else None
+    legend = alt.Legend(symbolType="stroke", columns=5) if len(domain) > 1 else None
     top = max(105.0, float(frame["y"].max() or 0) * 1.05)  # type: ignore[arg-type]
-    x_title = "seconds since the first sample" if panel["timed"] else "sample number (the file has no times)"
+    numbered = alt.X(
+        "x:Q",
+        title="sample number (the file has no times)",
+        axis=alt.Axis(grid=False, tickCount=8, tickMinStep=1),
+        scale=alt.Scale(nice=False, padding=2),
+    )
     encoding = {
-        "x": alt.X("x:Q", title=x_title, axis=alt.Axis(grid=False, tickCount=8), scale=alt.Scale(nice=False, padding=2)),
+        "x": _time_x(float(frame["x"].max() or 0), "the first sample", 2) if panel["timed"] else numbered,
         "y": alt.Y(
             "y:Q", title=None, scale=alt.Scale(domain=[0, top], nice=False), axis=alt.Axis(tickCount=5, labelExpr="datum.label + ' %'")
         ),
@@ -454,7 +473,7 @@ def _sweep_panel(rows: Sequence[dict[str, Any]], key: str, title: str, height: i
     y = alt.Y("y:Q", title=None, scale=alt.Scale(zero=True, nice=True), axis=alt.Axis(tickCount=4))
     names = list(dict.fromkeys(r["series"] for r in rows))
     points = [{"c": r["c"], "y": r[key], "series": r["series"], "label": number(r[key])} for r in rows if r[key] is not None]
-    legend = alt.Legend() if len(names) > 1 else None
+    legend = alt.Legend(symbolSize=60, columns=3) if len(names) > 1 else None
     base = alt.Chart(alt.Data(values=points)).encode(x=x, y=y)
     colour = alt.Color("series:N", scale=alt.Scale(domain=names, range=SERIES), legend=legend)
     lines = base.mark_line(strokeWidth=2, point=alt.OverlayMarkDef(size=44)).encode(
@@ -565,7 +584,8 @@ def _draw_requests(
     parts += [_files_panel(label, rows) for label, rows in list(files.items())[:2]]
     hidden = _shown(len(logs) + len(statistics) + len(files), len(parts), "recordings")
     return Drawing(
-        alt.vconcat(*(chart for chart, _ in parts)).resolve_scale(color="independent"), " ".join(said for _, said in parts) + hidden
+        alt.vconcat(*(chart for chart, _ in parts)).resolve_scale(color="independent", strokeDash="independent"),
+        " ".join(said for _, said in parts) + hidden,
     )
 
 
@@ -578,14 +598,14 @@ def _log_panel(store: Store, log: dict[str, Any]) -> tuple[Any, str]:
 
     rows = store.query(_lanes(log, span))
     steps = rows.sort("x", "slot")["step"].unique(maintain_order=True).to_list()
-    legend = alt.Legend(symbolType="square") if len(steps) > 1 else None
+    legend = alt.Legend(symbolType="square", columns=5) if len(steps) > 1 else None
     colour = alt.Color("step:N", scale=alt.Scale(domain=steps, range=SERIES), legend=legend)
     fill = {"color": colour} if len(steps) <= len(SERIES) else {"color": alt.value(SERIES[0])}
     chart = (
         alt.Chart(rows)
         .mark_bar(height={"band": 0.8}, stroke=LIGHT["grid"], strokeWidth=0.6)
         .encode(
-            x=alt.X("x:Q", title="seconds since the first request", axis=alt.Axis(grid=False, tickCount=8), scale=alt.Scale(nice=False)),
+            x=_time_x(span, "the first request"),
             x2="x2:Q",
             y=alt.Y("slot:O", title=None, axis=alt.Axis(ticks=False, labelExpr="'slot ' + datum.label")),
             **fill,
@@ -637,7 +657,7 @@ def _in_flight_panel(store: Store, log: dict[str, Any], said: str) -> tuple[Any,
 
     frame = thin(store, _flow(log), 1).filter(pl.col("y").is_not_null())
     return _step_lines(
-        frame, ["in flight"], "seconds since the first request", f"{said}, in flight"
+        frame, ["in flight"], "the first request", f"{said}, in flight"
     ), f"{said}, at most {_most_at_once(store, log)} in flight."
 
 
@@ -650,12 +670,10 @@ def _statistics_panel(store: Store, row: dict[str, Any]) -> tuple[Any, str]:
         f"SELECT '{name}' AS series, t - {row['began']!r} AS x, {name} AS y FROM main.server_samples WHERE {which}" for name in names
     )
     said = f"{_short(row['source'] or 'server log')}: " + ", ".join(f"at most {number(row[name])} {name}" for name in names)
-    return _step_lines(
-        thin(store, rows, len(names)), names, "seconds since the first statistics line", said
-    ), f"{said}, {row['n']} statistics lines."
+    return _step_lines(thin(store, rows, len(names)), names, "the first statistics line", said), f"{said}, {row['n']} statistics lines."
 
 
-def _step_lines(frame: pl.DataFrame, names: Sequence[str], x_title: str, title: str) -> Any:
+def _step_lines(frame: pl.DataFrame, names: Sequence[str], since: str, title: str) -> Any:
     import altair as alt
 
     legend = alt.Legend(symbolType="stroke") if len(names) > 1 else None
@@ -663,7 +681,7 @@ def _step_lines(frame: pl.DataFrame, names: Sequence[str], x_title: str, title: 
         alt.Chart(frame)
         .mark_line(interpolate="step-after", strokeWidth=1.6)
         .encode(
-            x=alt.X("x:Q", title=x_title, axis=alt.Axis(grid=False, tickCount=8), scale=alt.Scale(nice=False)),
+            x=_time_x(float(frame["x"].max() or 0), since),
             y=alt.Y("y:Q", title="requests", axis=alt.Axis(tickCount=5, tickMinStep=1)),
             color=alt.Color("series:N", scale=alt.Scale(domain=list(names), range=[SERIES[0], LIGHT["accent"]]), legend=legend),
             strokeDash=alt.StrokeDash("series:N", scale=alt.Scale(domain=list(names), range=[[1, 0], [5, 2]]), legend=legend),
@@ -684,12 +702,7 @@ def _files_panel(label: str, rows: Sequence[dict[str, Any]]) -> tuple[Any, str]:
         alt.Chart(alt.Data(values=points))
         .mark_point(filled=True, size=60, color=SERIES[0], opacity=0.9)
         .encode(
-            x=alt.X(
-                "x:Q",
-                title="seconds since the first response was complete",
-                axis=alt.Axis(grid=False, tickCount=8),
-                scale=alt.Scale(padding=8, nice=False),
-            ),
+            x=_time_x(rows[-1]["t"] - first, "the first response was complete", 8),
             y=alt.Y("n:Q", title="responses", scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=4, tickMinStep=1)),
         )
         .properties(width=WIDTH, height=110, title=said)

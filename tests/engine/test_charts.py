@@ -13,9 +13,9 @@ import pytest
 from gpuverdict.engine import catalog
 from gpuverdict.engine.analyze import Analysis, Settings, _judgeable, analyze
 from gpuverdict.engine.collect import Collected
+from gpuverdict.engine.given import Given
 from gpuverdict.engine.report import charts
 from gpuverdict.engine.result import Finding, ScopeRef
-from gpuverdict.engine.given import Given
 from gpuverdict.engine.store import Store
 from hypothesis import given, settings
 from hypothesis import strategies as st

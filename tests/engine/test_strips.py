@@ -11,8 +11,8 @@ import pytest
 from gpuverdict.engine import catalog
 from gpuverdict.engine.analyze import Settings, _judgeable, analyze
 from gpuverdict.engine.collect import Collected
-from gpuverdict.engine.report import strips
 from gpuverdict.engine.given import Given
+from gpuverdict.engine.report import strips
 from gpuverdict.engine.store import Store
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,0 +1,128 @@
+"""Does the host keep the cards waiting between kernels?
+
+What it finds
+    Launches, Python, scheduling or tokenising on the CPU that leave gaps between kernels.
+
+Why it matters
+    A small model on a fast card is often limited by launches, and CUDA graphs or fewer host steps help where a faster card does not.
+
+How it decides
+    Everything that is no kernel is bounded by the time in which the critical path is not busy: for a serial split 100 - the sum of
+    the cards, for a tensor split 100 - the least busy rank. At 5 % or less it is ruled out (gaps of milliseconds). A step time with
+    a fixed part far above the roof, or steps without CUDA graphs, only fit. A kernel trace or an A/B with graphs confirms.
+
+Known problems
+    Utilisation cannot resolve gaps of microseconds, and a kernel that waits in a collective counts as busy.
+"""
+
+from ..engine.rule import CAUSE, Experiment, Limit, Rival, Route, Rule
+
+FACTS = """
+WITH sums AS (
+    SELECT scope_id, count(*) AS rounds, 100 - avg(util_sum) + 2 * stddev_samp(util_sum) / sqrt(count(*)) + 0.5 * max(cards) AS serial_idle,
+        min_by({'source_id': source_id, 'line': line}, line, 2) AS ev
+    FROM main.util_sums WHERE complete GROUP BY scope_id
+), ranks AS (
+    SELECT scope_id, min(mean_util) AS least_busy, count(*) AS cards FROM (
+        SELECT scope_id, host, gpu, avg(util_gpu) AS mean_util FROM main.samples_in_load WHERE util_gpu IS NOT NULL GROUP BY scope_id, host, gpu HAVING max(util_gpu) > 2
+    ) GROUP BY scope_id
+), split AS (
+    SELECT scope_id, value AS split FROM main.config_in_scope WHERE key = 'split'
+), graphs AS (
+    SELECT scope_id, avg((NOT cuda_graph)::INT) AS eager_share, count(*) AS n, min_by({'source_id': source_id, 'line': line}, line, 2) AS ev
+    FROM main.server_in_scope WHERE cuda_graph IS NOT NULL AND phase IS DISTINCT FROM 'prefill' GROUP BY scope_id
+), eager AS (
+    SELECT scope_id, max((value = 'true')::INT) AS eager FROM main.config_in_scope WHERE key = 'eager' GROUP BY scope_id
+), points AS (
+    -- step time over the batch, from the total where the per-stream rate does not count: C / X
+    SELECT sc.series_key, sc.scope_id, p.batch_hi AS b, coalesce(1000 / p.steps_hi, 1000 * sc.concurrency / p.x_out) AS t_ms
+    FROM main.scopes sc JOIN main.pace p USING (scope_id) JOIN main.slots l USING (scope_id)
+    WHERE sc.series_key IS NOT NULL AND sc.concurrency <= coalesce(l.slots_lo, sc.concurrency)
+), fits AS (
+    SELECT series_key, count(DISTINCT t_ms) AS n, regr_intercept(t_ms, b) AS fixed_ms, regr_slope(t_ms, b) AS slope_ms
+    FROM (SELECT series_key, coalesce(b, NULL) AS b, t_ms FROM points) WHERE b IS NOT NULL GROUP BY series_key HAVING count(DISTINCT b) >= 3
+), roofed AS (
+    SELECT sc.scope_id, f.fixed_ms, f.slope_ms, f.n, 1000 * r.pass_bytes_hi / (r.bw_lo * 1e9) AS roof_ms
+    FROM main.scopes sc JOIN fits f USING (series_key) JOIN main.roofs r USING (scope_id)
+)
+SELECT
+    sc.scope_id, sp.split, s.rounds, k.cards,
+    CASE WHEN sp.split IN ('layer') THEN s.serial_idle WHEN sp.split = 'tensor' OR k.cards = 1 THEN 100 - k.least_busy + 0.5 END AS idle_bound, s.ev AS idle_bound_ev,
+    g.eager_share, g.n AS graph_lines, g.ev AS eager_share_ev, e.eager,
+    r.fixed_ms, r.slope_ms, r.n AS points, r.roof_ms, r.fixed_ms / nullif(r.roof_ms, 0) AS fixed_over_roof
+FROM main.scopes sc
+LEFT JOIN sums s USING (scope_id) LEFT JOIN ranks k USING (scope_id) LEFT JOIN split sp USING (scope_id) LEFT JOIN graphs g USING (scope_id)
+LEFT JOIN eager e USING (scope_id) LEFT JOIN roofed r USING (scope_id)
+"""
+
+_NSYS = "nsys profile -t cuda,nvtx,osrt --cuda-graph-trace=node -d 15 -o trace <server command>"
+
+RULE = Rule(
+    id="host-bound",
+    claim=CAUSE,
+    about="gaps that the host leaves",
+    question="Does the host keep the cards waiting between kernels?",
+    scopes=("trace", "step", "regime"),
+    facts=FACTS,
+    limits={
+        "idle_small": Limit(5, "% of the time", "the critical path is busy 95 % of the time or more"),
+        "rounds_needed": Limit(10, "samples", "fewer than ten independent windows say nothing about the load"),
+        "mostly": Limit(0.5, "of the decode lines", "the usual step runs without a graph"),
+        "enough_lines": Limit(5, "lines", "fewer do not show a habit"),
+        "far_above": Limit(5, "roofs", "a fixed part five times one pass over the weights is not memory"),
+        "yes": Limit(1, "flag", "the option is set"),
+    },
+    ruled_out=(
+        Route(
+            "the critical path is busy nearly all of the time",
+            when=("idle_bound <= idle_small", "rounds >= rounds_needed"),
+            uses=("util",),
+            says="The host does not keep the cards waiting. Nothing runs for at most {idle_bound:%} of the time (gaps of milliseconds; shorter ones do not show).",
+        ),
+    ),
+    fits=(
+        Route(
+            "decode steps run without CUDA graphs",
+            when=("eager_share >= mostly", "graph_lines >= enough_lines"),
+            uses=("server",),
+            rivals=("other_cost",),
+            says="The host may keep the cards waiting. {eager_share:share} of {graph_lines:int} decode lines ran without a CUDA graph.",
+        ),
+        Route(
+            "CUDA graphs are switched off",
+            when=("eager >= yes",),
+            uses=("config",),
+            rivals=("other_cost",),
+            says="The host may keep the cards waiting. CUDA graphs are switched off.",
+        ),
+        Route(
+            "the step has a fixed part far above the roof",
+            when=("fixed_over_roof >= far_above", "points >= 3"),
+            uses=("bench", "roof"),
+            rivals=("other_cost",),
+            says="The step has a fixed part. {fixed_ms:ms} + {slope_ms:ms} per stream, fitted on {points:int} steps; one pass over the weights is {roof_ms:ms}.",
+        ),
+    ),
+    rivals={
+        "other_cost": Rival(
+            "collectives or slow kernels make the fixed part instead",
+            closed=(),
+            settle="CUDA graphs on and off (--enforce-eager, --disable-cuda-graph) on the same load, or the gaps in an nsys trace",
+        ),
+    },
+    collect={
+        "idle_bound": "utilisation of all cards in the load and how the model is split",
+        "rounds": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt in the load",
+        "eager_share": "the server's decode lines (SGLang prints cuda graph: True or False)",
+        "graph_lines": "the server's decode lines (SGLang prints cuda graph: True or False)",
+        "eager": "the server's start-up lines (enforce_eager, disable_cuda_graph)",
+        "fixed_over_roof": "a sweep of three or more batch sizes, with the model's size and the card",
+        "points": "a sweep of three or more batch sizes",
+    },
+    means="What the host does between steps does not get faster with a faster card.",
+    remedy="CUDA graphs on, fewer host steps per token (multi-step scheduling), a faster CPU core.",
+    not_a_remedy="A faster card or a smaller quantisation.",
+    next=(
+        Experiment("look at the gaps in a kernel trace", _NSYS, "gaps of 20 % of the step or more with a busy launching thread: the host", cost=3),
+    ),
+)

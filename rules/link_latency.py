@@ -1,0 +1,124 @@
+"""Do small messages between the cards take the time?
+
+What it finds
+    A tensor split whose many small collectives each wait a fixed time, whatever their size.
+
+Why it matters
+    The wire is then nearly empty, so a low link reading is taken for "communication is not it". Only fewer or faster collectives
+    help, not a wider link.
+
+How it decides
+    A tensor split reduces twice per layer: 2 L collectives per step. Times the latency of one at this topology and message size, as
+    an interval, over the step time. At 5 % or less at the high end it is ruled out; at 20 % or more at the low end it fits. A layer
+    split has no collectives: its idle share bounds it. Only a kernel trace of all ranks or an A/B on the collective path confirms.
+
+Known problems
+    The latency of a collective is rarely known. The low end is what the fastest measured implementation takes, the high end what
+    unmeasured paths may take, and they are a factor of ten apart.
+"""
+
+from ..engine.rule import CAUSE, Experiment, Limit, Rival, Route, Rule
+
+FACTS = """
+WITH sums AS (
+    SELECT scope_id, count(*) AS rounds, 100 - avg(util_sum) + 2 * stddev_samp(util_sum) / sqrt(count(*)) + 0.5 * max(cards) AS idle_bound,
+        min_by({'source_id': source_id, 'line': line}, line, 2) AS ev
+    FROM main.util_sums WHERE complete GROUP BY scope_id
+), sized AS (
+    SELECT l.*, 2 * layers AS collectives, batch_lo * hidden * 2 AS message_lo, batch_hi * hidden * 2 AS message_hi FROM main.link_load l
+), priced AS (
+    SELECT
+        *,
+        -- microseconds of one collective. NVLink 8..40. PCIe, up to four cards: 4 (one-shot kernel) .. 30 to 8 KB, 100 to 128 KB.
+        -- More than four PCIe cards: measured 45 at 4 KB to 344 at 64 KB at the low end; 100 to 8 KB, 400 to 64 KB at the high end.
+        -- Beyond the sizes that are known: the bytes at 1 GB/s.
+        CASE
+            WHEN nvlink THEN 8
+            WHEN nvlink IS NULL OR cards <= 4 THEN 4
+            WHEN message_lo <= 4096 THEN 45
+            ELSE 45 + (344 - 45) * least(1, (message_lo - 4096) / (65536 - 4096))
+        END AS us_lo,
+        CASE
+            WHEN nvlink THEN 40
+            WHEN message_hi <= 8192 THEN 100
+            WHEN message_hi <= 65536 THEN 400
+            ELSE greatest(400, message_hi / 1e9 * 1e6)
+        END AS us_hi
+    FROM sized
+)
+SELECT
+    sc.scope_id, p.split, p.cards, p.layers, p.collectives, p.message_lo / 1024 AS message_kb_lo, p.message_hi / 1024 AS message_kb_hi,
+    CASE WHEN p.split = 'tensor' THEN p.us_lo END AS latency_us_lo, CASE WHEN p.split = 'tensor' THEN p.us_hi END AS latency_us_hi,
+    1000 / p.steps_hi AS step_ms_lo, 1000 / p.steps_lo AS step_ms_hi, p.ev AS step_ms_ev,
+    CASE WHEN p.split = 'tensor' THEN p.collectives * p.us_lo * 1e-6 * p.steps_lo END AS latency_share_lo,
+    CASE WHEN p.split = 'tensor' THEN p.collectives * p.us_hi * 1e-6 * p.steps_hi END AS latency_share_hi,
+    CASE WHEN p.split = 'layer' THEN s.idle_bound END AS idle_bound, s.rounds, s.ev AS idle_bound_ev,
+    CASE WHEN p.split IN ('data', 'none') THEN 1 WHEN p.split IS NOT NULL THEN 0 END AS no_collectives
+FROM main.scopes sc LEFT JOIN priced p USING (scope_id) LEFT JOIN sums s USING (scope_id)
+"""
+
+_NEEDS = "how the model is split, its layers and width, the number of cards, and the step rate"
+
+RULE = Rule(
+    id="link-latency",
+    claim=CAUSE,
+    about="latency of messages between the cards",
+    question="Do small messages between the cards take the time?",
+    scopes=("trace", "step", "regime"),
+    facts=FACTS,
+    limits={
+        "small": Limit(0.05, "of the step", "a twentieth is not worth looking at"),
+        "notable": Limit(0.20, "of the step", "a fifth is worth a trace"),
+        "idle_small": Limit(5, "% of the time", "everything that is no kernel together"),
+        "rounds_needed": Limit(10, "samples", "fewer than ten independent windows say nothing about the load"),
+    },
+    applies=("no_collectives < 1",),
+    ruled_out=(
+        Route(
+            "a layer split has no collectives, and its idle share is small",
+            when=("idle_bound <= idle_small", "rounds >= rounds_needed"),
+            uses=("util", "config"),
+            says="Messages between the cards do not take the time. A layer split has no collectives, and at most {idle_bound:%} of the time no card works.",
+        ),
+        Route(
+            "all collectives together take less than a twentieth of the step",
+            when=("latency_share <= small",),
+            uses=("bench", "config"),
+            says="Messages between the cards do not take the time. {collectives:int} collectives of {latency_us:us} are {latency_share:share} of a step of {step_ms:ms}.",
+        ),
+    ),
+    fits=(
+        Route(
+            "collectives may take a fifth of the step or more",
+            when=("latency_share >= notable",),
+            uses=("bench", "config"),
+            rivals=("untraced",),
+            says="Messages between the cards may take the time. {collectives:int} collectives of {latency_us:us} ({message_kb:KB}) are {latency_share:share} of a step "
+            "of {step_ms:ms}.",
+        ),
+    ),
+    rivals={
+        "untraced": Rival(
+            "kernels or the host take the time instead",
+            closed=(),
+            settle="nsys on all ranks for 10 s: the sum over collectives of the shortest rank's time, as a share of the step",
+        ),
+    },
+    collect={
+        "idle_bound": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt in the load, and how the model is split",
+        "rounds": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt in the load",
+        "latency_share": _NEEDS,
+        "no_collectives": _NEEDS,
+    },
+    means="A latency-bound link looks idle: the wire carries little, and the cards wait inside the collective at 100 %.",
+    remedy="Fewer ranks, a faster all-reduce (custom or one-shot kernels, P2P), or larger batches that share each collective.",
+    not_a_remedy="More link bandwidth.",
+    next=(
+        Experiment(
+            "trace 15 s on all ranks",
+            "nsys profile -t cuda,nvtx,osrt --cuda-graph-trace=node -d 15 -o trace <server command>; nsys stats -r cuda_gpu_kern_sum trace.nsys-rep",
+            "collectives at 40 % of the step or more: latency; under 5 %: not",
+            cost=3,
+        ),
+    ),
+)
