@@ -89,7 +89,7 @@ def analyze(
     given = read_given(settings.config or collected.config, settings.given)
     registry = load_registry()
     check_limits(settings, registry)
-    store = Store(trace, Hider(reveal=settings.reveal))
+    store = Store(trace, Hider(reveal=settings.reveal, keep=catalog.public_names()))
     catalog.load(store.con)
     readings = _read_all(store, collected, registry, progress)
     _store_given(store, collected, given, settings)
@@ -241,8 +241,10 @@ def _store_given(store: Store, collected: Collected, given: Given, settings: Set
 
 
 def _known(key: str, value: str) -> str:
-    """A model's name as the catalogue spells it, so that it joins and may be shown."""
-    return (catalog.known_model(value) or value) if key == "model.name" else value
+    """A name as the catalogue spells it, so that it joins and may be shown."""
+    if key == "model.name":
+        return catalog.known_model(value) or value
+    return (catalog.known_gpu(value) or value) if key == "gpu.name" else value
 
 
 def _named(collected: Collected, name: str) -> list[Source]:

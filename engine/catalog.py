@@ -40,8 +40,20 @@ def _ends(rest: str) -> bool:
     return not rest or not re.match(r"[.\d]*(flash|air|lite|mini|turbo|small|large|distill|\.\d|\d)", rest)
 
 
-def gpu_rows() -> list[dict[str, str]]:
-    return _rows("gpus")
+def known_gpu(name: str) -> str | None:
+    """The catalogue's name of a card: the same name, with or without the vendor in front; else the longest that begins it."""
+
+    def bare(text: str) -> str:
+        return re.sub(r"^(nvidia|amd)\s+", "", text.strip().lower())
+
+    fits = [r["name_pattern"] for r in _rows("gpus") if bare(name) == bare(r["name_pattern"]) or bare(name).startswith(bare(r["name_pattern"]) + " ")]
+    return max(fits, key=len, default=None)
+
+
+@cache
+def public_names() -> frozenset[str]:
+    """Every name that the catalogues have: such a name says nothing about whose it is."""
+    return frozenset(r["name_pattern"] for r in _rows("gpus")) | frozenset(r["name"] for r in _rows("models"))
 
 
 def load(con: duckdb.DuckDBPyConnection) -> None:

@@ -8,7 +8,6 @@ stays in memory. File names keep only words that are known to be harmless ("dmon
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 # Words that occur in the names of logs, tools, models and settings and say nothing about whose they are.
@@ -68,6 +67,7 @@ class Hider:
     """Stable pseudonyms inside one analysis. `hidden` counts what was replaced, per class; `reveal` names classes left alone."""
 
     reveal: frozenset[str] = frozenset()
+    keep: frozenset[str] = frozenset()  # public names, such as those of the catalogues
     hidden: dict[str, int] = field(default_factory=dict)
     _map: dict[tuple[str, str], str] = field(default_factory=dict)
     _next: dict[str, int] = field(default_factory=dict)
@@ -84,9 +84,9 @@ class Hider:
             self.hidden[kind] = self.hidden.get(kind, 0) + 1
         return self._map[key]
 
-    def label(self, kind: str, value: str, keep: Iterable[str] = ()) -> str:
+    def label(self, kind: str, value: str) -> str:
         """A name that is shown to people: harmless words stay, others become x1, x2, ..."""
-        if kind in self.reveal or value in keep:
+        if kind in self.reveal or value in self.keep:
             return value
         value = _SECRETS.sub(lambda m: self._word(kind, m.group()), value)
         return "".join(self._piece(kind, piece) for piece in _TOKEN.findall(value))

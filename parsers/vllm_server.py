@@ -18,8 +18,9 @@ Tables
   is follows from the per-position rates, else from the version, else NULL. 0.8.3 and 0.8.4 print no length. V0 totals are
   cumulative: from one line to the next where there are two, else since the start.
 - `server_events`: arrival (`Received request`, time only), access (an inference request answered; value is the HTTP status. A streamed
-  answer is logged when it starts; 0.10.1 and later), cancel, preempt (V0; value is the cumulative count), loading, loaded, fallback, stall, error.
-- `server_config` keys: version, engine_core (V0, V1), slots, slots_per_engine, split, tensor_parallel, pipeline_parallel, data_parallel,
+  answer is logged when it starts; 0.10.1 and later), cancel, preempt (V0; value is the cumulative count), loading, loaded, fallback,
+  stall, error.
+- `server_config` keys: version, engine_core (v0, v1), slots, slots_per_engine, split, tensor_parallel, pipeline_parallel, data_parallel,
   n_ctx_slot, max_batched_tokens, chunked_prefill, prefix_caching, eager, graph_capture, attention, quantisation, kv_dtype, speculation,
   draft_tokens, gpu_mem_util, device_mem_gib, weights_gib_per_rank (smallest and largest rank), kv_gib_per_rank, kv_tokens (smallest of
   the lines that every worker repeats; one row per engine under data parallelism), kv_concurrency.
@@ -325,7 +326,14 @@ _CONFIG_LINES = (
     Line(
         "kv",
         into="server_config*",
-        anchor=("GPU KV cache size: ", "Maximum concurrency for ", "# GPU blocks: ", "# CUDA blocks: ", "# cuda blocks: ", "# rocm blocks: "),
+        anchor=(
+            "GPU KV cache size: ",
+            "Maximum concurrency for ",
+            "# GPU blocks: ",
+            "# CUDA blocks: ",
+            "# cuda blocks: ",
+            "# rocm blocks: ",
+        ),
         after=_ONLY,
         fields={
             **_WHOSE,
@@ -338,7 +346,13 @@ _CONFIG_LINES = (
     Line(
         "attention",
         into="server_config*",
-        anchor=(" backend on V1 engine", " attention backend", "Using Flash Attention backend", "Using FlashInfer backend", "Using XFormers backend"),
+        anchor=(
+            " backend on V1 engine",
+            " attention backend",
+            "Using Flash Attention backend",
+            "Using FlashInfer backend",
+            "Using XFormers backend",
+        ),
         after=rf"^{_HEAD}(?:Using [\w -]{{2,40}})?$",
         fields={**_WHOSE, "attention": Text(r"\] Using ([A-Z][\w -]{1,39}?) (?:attention )?backend")},
         need=("attention",),
@@ -359,7 +373,11 @@ _CONFIG_LINES = (
     Line(
         "eager",
         into="server_config*",
-        anchor=("Enforce eager set, disabling ", "Cudagraph is disabled under eager mode", "To see benefits of async output processing, enable CUDA graph"),
+        anchor=(
+            "Enforce eager set, disabling ",
+            "Cudagraph is disabled under eager mode",
+            "To see benefits of async output processing, enable CUDA graph",
+        ),
         after=_ONLY,
         fields={**_WHOSE, "event": Word("fallback"), "detail": Word("eager"), "eager": Word("True")},
     ),
@@ -413,7 +431,13 @@ _EVENT_LINES = (
         after=_ONLY,
         fields={**_WHOSE, "event": Word("loaded")},
     ),
-    Line("cancel", into="server_events*", anchor=("Aborted request ", "Aborted request(s) "), after=_ONLY, fields={**_WHOSE, "event": Word("cancel")}),
+    Line(
+        "cancel",
+        into="server_events*",
+        anchor=("Aborted request ", "Aborted request(s) "),
+        after=_ONLY,
+        fields={**_WHOSE, "event": Word("cancel")},
+    ),
     Line(
         "preempt",
         into="server_events*",
@@ -500,10 +524,12 @@ facts AS (
     FROM groups g LEFT JOIN groups h ON h.has_api AND NOT g.has_api AND h.process <> g.process AND NOT (g.has_stats AND h.has_stats)
     GROUP BY g.process, g.local, g.first_line
 ), numbered AS (
-    SELECT process, local, CAST(dense_rank() OVER (ORDER BY coalesce(host_before, host_after, first_line)) - 1 AS INTEGER) AS server_run FROM hosts
+    SELECT process, local, CAST(dense_rank() OVER (ORDER BY coalesce(host_before, host_after,
+        first_line)) - 1 AS INTEGER) AS server_run FROM hosts
 ), tie AS (
     SELECT round(median(t - outer_t) / 900) * 900 AS shift, max(abs(t - outer_t - d)) AS spread
-    FROM (SELECT t, outer_t, round(median(t - outer_t) OVER () / 900) * 900 AS d FROM facts WHERE head IS NOT NULL AND outer_t IS NOT NULL AND t IS NOT NULL)
+    FROM (SELECT t, outer_t, round(median(t - outer_t) OVER () / 900) * 900 AS d FROM facts WHERE head IS NOT NULL AND outer_t IS NOT NULL
+        AND t IS NOT NULL)
 ), outer_clock AS (
     SELECT DISTINCT outer_kind FROM facts WHERE clk = outer_kind AND t = outer_t
 ), placed AS (
@@ -539,7 +565,8 @@ SELECT k.line, 'vllm' AS server, CAST(k.engine AS INTEGER) AS engine, k.run,
     coalesce(k.kv_usage, m.kv_usage) AS kv_usage, k.prompt_tok_s, k.gen_tok_s,
     CASE WHEN k.kind = 'v0 spec' AND k.drafted > k.drafted_before AND k.emitted >= k.emitted_before
             THEN (k.emitted - k.emitted_before) * k.draft_tokens / (k.drafted - k.drafted_before)
-         WHEN k.kind = 'v0 spec' AND k.drafted > 0 AND (k.drafted_before IS NULL OR k.drafted < k.drafted_before) THEN k.emitted * k.draft_tokens / k.drafted
+         WHEN k.kind = 'v0 spec' AND k.drafted > 0 AND (k.drafted_before IS NULL OR k.drafted < k.drafted_before) THEN k.emitted *
+             k.draft_tokens / k.drafted
          WHEN k.bonus_form IS NOT NULL THEN k.mean_len
          WHEN abs(k.mean_len - 1 - k.positions) < 0.02 THEN k.mean_len
          WHEN abs(k.mean_len - k.positions) < 0.02 OR k.v = 805 THEN k.mean_len + 1
@@ -555,7 +582,8 @@ _EVENTS = f"""
 WITH {_PLACED}, told AS (
     SELECT *, row_number() OVER (PARTITION BY run, event, detail, kind ORDER BY line) AS nth FROM placed
 )
-SELECT line, 'vllm' AS server, CAST(eng AS INTEGER) AS engine, run, at_s AS "time", event AS kind, number AS "value", coalesce(lower(mode), detail) AS detail
+SELECT line, 'vllm' AS server, CAST(eng AS INTEGER) AS engine, run, at_s AS "time", event AS kind, number AS "value",
+    coalesce(lower(mode), detail) AS detail
 FROM told
 WHERE event IS NOT NULL AND NOT (event = 'fallback' AND nth > 1)
   AND NOT (kind = 'http' AND (nth > 1 OR run IN (SELECT run FROM placed WHERE kind = 'ready')))
@@ -564,15 +592,20 @@ ORDER BY line
 
 # Line number of the statistics call in metrics.py (V0) or loggers.py (V1) -> first and last version with it.
 _HINTS = """
-    (0, 161, 301, 302, '0.3.1 to 0.3.2'), (0, 213, 303, 303, '0.3.3'), (0, 218, 400, 400, '0.4.0'), (0, 229, 401, 401, '0.4.1'), (0, 334, 402, 402, '0.4.2'),
+    (0, 161, 301, 302, '0.3.1 to 0.3.2'), (0, 213, 303, 303, '0.3.3'), (0, 218, 400, 400, '0.4.0'), (0, 229, 401, 401, '0.4.1'), (0, 334,
+        402, 402, '0.4.2'),
     (0, 341, 403, 500, '0.4.3 to 0.5.0'), (0, 295, 501, 502, '0.5.1 to 0.5.2'), (0, 396, 503, 503, '0.5.3'), (0, 406, 504, 504, '0.5.4'),
     (0, 351, 505, 602, '0.5.5 to 0.6.2'), (0, 345, 603, 603, '0.6.3'), (0, 349, 603, 603, '0.6.3.post1'), (0, 449, 604, 604, '0.6.4'),
-    (0, 467, 605, 606, '0.6.5 to 0.6.6'), (0, 453, 700, 701, '0.7.0 to 0.7.1'), (0, 455, 702, 703, '0.7.2 to 0.7.3'), (0, 481, 800, 802, '0.8.0 to 0.8.2'),
+    (0, 467, 605, 606, '0.6.5 to 0.6.6'), (0, 453, 700, 701, '0.7.0 to 0.7.1'), (0, 455, 702, 703, '0.7.2 to 0.7.3'), (0, 481, 800, 802,
+        '0.8.0 to 0.8.2'),
     (0, 488, 803, 803, '0.8.3'), (0, 489, 804, 804, '0.8.4'), (0, 486, 805, 900, '0.8.5 to 0.9.0'), (0, 417, 901, 902, '0.9.1 to 0.9.2'),
-    (0, 386, 1000, 1000, '0.10.0'), (1, 69, 701, 701, '0.7.1'), (1, 72, 702, 702, '0.7.2'), (1, 78, 703, 703, '0.7.3'), (1, 80, 800, 802, '0.8.0 to 0.8.2'),
+    (0, 386, 1000, 1000, '0.10.0'), (1, 69, 701, 701, '0.7.1'), (1, 72, 702, 702, '0.7.2'), (1, 78, 703, 703, '0.7.3'), (1, 80, 800, 802,
+        '0.8.0 to 0.8.2'),
     (1, 87, 803, 804, '0.8.3 to 0.8.4'), (1, 111, 805, 805, '0.8.5'), (1, 116, 900, 900, '0.9.0'), (1, 118, 901, 902, '0.9.1 to 0.9.2'),
-    (1, 122, 1000, 1000, '0.10.0'), (1, 123, 1001, 1002, '0.10.1 to 0.10.2'), (1, 127, 1100, 1100, '0.11.0'), (1, 236, 1101, 1200, '0.11.1 to 0.12'),
-    (1, 248, 1300, 1300, '0.13'), (1, 257, 1400, 1500, '0.14 to 0.15'), (1, 259, 1600, 1900, '0.16 to 0.19'), (1, 271, 2000, 2400, '0.20 to 0.24'),
+    (1, 122, 1000, 1000, '0.10.0'), (1, 123, 1001, 1002, '0.10.1 to 0.10.2'), (1, 127, 1100, 1100, '0.11.0'), (1, 236, 1101, 1200,
+        '0.11.1 to 0.12'),
+    (1, 248, 1300, 1300, '0.13'), (1, 257, 1400, 1500, '0.14 to 0.15'), (1, 259, 1600, 1900, '0.16 to 0.19'), (1, 271, 2000, 2400,
+        '0.20 to 0.24'),
     (1, 273, 2500, 2500, '0.25'), (1, 310, 2600, 2600, '0.26')"""
 
 
@@ -620,15 +653,19 @@ WITH {_PLACED}, ranked AS (
 ), told AS (
     SELECT run,
         min_by(v_major * 10000 + v_minor * 100 + coalesce(v_patch, 0), rank) FILTER (v_minor IS NOT NULL) AS v,
-        coalesce(min_by(core, rank) FILTER (core IS NOT NULL), CASE WHEN bool_or(v0_words IS NOT NULL) THEN 'V0' WHEN bool_or(v1_line IS NOT NULL) THEN 'V1' END) AS core,
-        min_by(line, rank) FILTER (kind = 'args') AS args_line, bool_or(kind = 'args' AND coalesce(complete, complete_old) IS NOT NULL) AS args_complete,
+        coalesce(min_by(core, rank) FILTER (core IS NOT NULL),
+            CASE WHEN bool_or(v0_words IS NOT NULL) THEN 'V0' WHEN bool_or(v1_line IS NOT NULL) THEN 'V1' END) AS core,
+        min_by(line, rank) FILTER (kind = 'args') AS args_line, bool_or(kind = 'args' AND coalesce(complete,
+            complete_old) IS NOT NULL) AS args_complete,
         min_by(seqs, rank) FILTER (seqs IS NOT NULL) AS seqs, min_by(line, rank) FILTER (seqs IS NOT NULL) AS seqs_line,
         min_by(batched, rank) FILTER (batched IS NOT NULL) AS batched,
-        min_by(tp, rank) FILTER (tp IS NOT NULL) AS tp, min_by(pp, rank) FILTER (pp IS NOT NULL) AS pp, min_by(dp, rank) FILTER (dp IS NOT NULL) AS dp,
+        min_by(tp, rank) FILTER (tp IS NOT NULL) AS tp, min_by(pp, rank) FILTER (pp IS NOT NULL) AS pp, min_by(dp,
+            rank) FILTER (dp IS NOT NULL) AS dp,
         min_by(line, rank) FILTER (tp IS NOT NULL) AS tp_line, bool_or(kind = 'config') AS configured, bool_or(whole IS NOT NULL) AS whole,
         min_by(device, rank) FILTER (device IS NOT NULL) AS device, max(device_gib) AS device_gib,
         bool_or(device_name IS NOT NULL) AS device_named, bool_or(a100 IS NOT NULL) AS a100, bool_or(hopper IS NOT NULL) AS hopper,
-        count(DISTINCT engine_no) AS engines, count(DISTINCT eng) AS cores, min_by(block_size, rank) FILTER (block_size IS NOT NULL) AS block_size
+        count(DISTINCT engine_no) AS engines, count(DISTINCT eng) AS cores, min_by(block_size,
+            rank) FILTER (block_size IS NOT NULL) AS block_size
     FROM ranked GROUP BY run
 ), runs AS (
     SELECT t.*, g.v_lo, g.v_hi FROM told t LEFT JOIN guesses g USING (run)
@@ -658,7 +695,8 @@ WITH {_PLACED}, ranked AS (
     FROM defaults
     WHERE seqs IS NOT NULL OR (args_complete AND coalesce(device, 'cuda') IN ('cuda', 'auto'))
 ), totals AS (
-    SELECT *, CASE WHEN dp_known > 1 AND engines >= dp_known THEN lo * dp_known ELSE lo END AS total_lo, hi * coalesce(dp_known, 1) AS total_hi FROM limits
+    SELECT *, CASE WHEN dp_known > 1 AND engines >= dp_known THEN lo * dp_known ELSE lo END AS total_lo, hi * coalesce(dp_known,
+        1) AS total_hi FROM limits
 ), engine_pools AS (
     SELECT p.run, min(p.line) AS line, CASE WHEN any_value(r.cores) > 1 THEN p.eng END AS engine, min(p.kv_tokens) AS kv
     FROM ranked p JOIN runs r USING (run) WHERE p.kv_tokens IS NOT NULL
@@ -672,7 +710,8 @@ WITH {_PLACED}, ranked AS (
     SELECT run, min(line) AS line, min(ctx * (concurrency - 0.005)) AS lo, min(ctx * (concurrency + 0.005)) AS hi
     FROM ranked WHERE kind = 'kv' AND concurrency IS NOT NULL AND ctx IS NOT NULL GROUP BY run
 ), speculation AS (
-    SELECT run, min_by(line, rank) AS line, min_by(CASE WHEN kind IN ('spec', 'v0 spec') THEN 'on' WHEN spec_config = 'None' THEN 'off' ELSE 'on' END,
+    SELECT run, min_by(line, rank) AS line, min_by(CASE WHEN kind IN ('spec',
+        'v0 spec') THEN 'on' WHEN spec_config = 'None' THEN 'off' ELSE 'on' END,
         CASE WHEN kind IN ('spec', 'v0 spec') THEN line ELSE 1000000000000 + rank END) AS word
     FROM ranked WHERE kind IN ('spec', 'v0 spec') OR spec_config IS NOT NULL GROUP BY run
 ), found(run, line, engine, key, word, num, num_hi, origin) AS (
@@ -683,15 +722,19 @@ WITH {_PLACED}, ranked AS (
     UNION ALL {_ranges(weights_gib_per_rank="weights_gib", kv_gib_per_rank="kv_gib", device_mem_gib="device_gib")}
     UNION ALL SELECT run, min(line), NULL, 'eager', lower(max(eager)), NULL, NULL, 'logged' FROM ranked WHERE eager IS NOT NULL GROUP BY run
     UNION ALL SELECT run, line, NULL, 'speculation', word, NULL, NULL, 'logged' FROM speculation
-    UNION ALL SELECT g.run, g.line, NULL, 'version', g.words, NULL, NULL, 'estimated' FROM guesses g JOIN runs r USING (run) WHERE r.v IS NULL
-    UNION ALL SELECT r.run, min(p.line), NULL, 'engine_core', any_value(r.core), NULL, NULL, 'logged' FROM runs r JOIN ranked p USING (run)
+    UNION ALL SELECT g.run, g.line, NULL, 'version', g.words, NULL, NULL,
+        'estimated' FROM guesses g JOIN runs r USING (run) WHERE r.v IS NULL
+    UNION ALL SELECT r.run, min(p.line), NULL, 'engine_core', lower(any_value(r.core)), NULL, NULL,
+        'logged' FROM runs r JOIN ranked p USING (run)
         WHERE p.core IS NOT NULL OR p.v0_words IS NOT NULL OR p.v1_line IS NOT NULL GROUP BY r.run
     UNION ALL SELECT run, args_line, NULL, u.key, NULL, 1, NULL, 'default' FROM known,
         (VALUES ('tensor_parallel'), ('pipeline_parallel'), ('data_parallel')) u(key)
-        WHERE args_complete AND NOT configured AND CASE u.key WHEN 'tensor_parallel' THEN tp WHEN 'pipeline_parallel' THEN pp ELSE dp END IS NULL
+        WHERE args_complete AND NOT configured AND CASE u.key WHEN 'tensor_parallel' THEN tp WHEN 'pipeline_parallel' THEN pp ELSE dp END
+            IS NULL
     UNION ALL SELECT run, coalesce(tp_line, args_line), NULL, 'split',
         CASE WHEN tp_known > 1 AND pp_known = 1 THEN 'tensor' WHEN pp_known > 1 AND tp_known = 1 THEN 'pipeline'
-             WHEN tp_known = 1 AND pp_known = 1 AND dp_known > 1 THEN 'data' WHEN tp_known = 1 AND pp_known = 1 AND dp_known = 1 THEN 'none' END,
+             WHEN tp_known = 1 AND pp_known = 1 AND dp_known > 1 THEN 'data' WHEN tp_known = 1 AND pp_known = 1 AND dp_known = 1 THEN
+                 'none' END,
         NULL, NULL, CASE WHEN tp IS NULL THEN 'default' ELSE 'logged' END FROM known
     UNION ALL SELECT run, line, NULL, 'slots', NULL, total_lo, CASE WHEN total_hi > total_lo THEN total_hi END, origin FROM totals
     UNION ALL SELECT run, line, NULL, 'slots_per_engine', NULL, lo, CASE WHEN hi > lo THEN hi END, origin FROM limits WHERE dp_known > 1
@@ -701,19 +744,23 @@ WITH {_PLACED}, ranked AS (
         WHERE run NOT IN (SELECT run FROM pools) AND run NOT IN (SELECT run FROM blocks)
 )
 SELECT line, 'vllm' AS server, CAST(engine AS INTEGER) AS engine, run, key,
-    coalesce(word, {_printed("num")} || coalesce('..' || {_printed("num_hi")}, '')) AS "value", CAST(num AS DOUBLE) AS num, CAST(num_hi AS DOUBLE) AS num_hi, origin
+    coalesce(word, {_printed("num")} || coalesce('..' || {_printed("num_hi")}, '')) AS "value", CAST(num AS DOUBLE) AS num,
+        CAST(num_hi AS DOUBLE) AS num_hi, origin
 FROM found WHERE coalesce(word, CAST(num AS VARCHAR)) IS NOT NULL ORDER BY line, key, engine
 """
 
 _MODELS = f"""
 WITH {_PLACED}
-SELECT min(line) AS line, arg_min(model_name, line) AS name, arg_min(arch, line) AS arch, run, 0 AS section, nullif(lower(arg_min(quant, line)), 'none') AS quantisation
+SELECT min(line) AS line, arg_min(model_name, line) AS name, arg_min(arch, line) AS arch, run, 0 AS section, nullif(lower(arg_min(quant,
+    line)), 'none') AS quantisation
 FROM placed WHERE kind IN ('config', 'arch') GROUP BY run HAVING bool_or(model_name IS NOT NULL OR arch IS NOT NULL) ORDER BY line
 """
 
 _SAMPLE_01 = """\
-INFO 07-11 10:00:01 async_llm_engine.py:117] Received request cmpl-0001: prompt: 'hi', sampling params: SamplingParams(n=1), prompt token ids: None.
-INFO 07-11 10:00:02 scheduler.py:269] Throughput: 12.5 tokens/s, Running: 3 reqs, Swapped: 0 reqs, Pending: 2 reqs, GPU KV cache usage: 1.5%, \
+INFO 07-11 10:00:01 async_llm_engine.py:117] Received request cmpl-0001: prompt: 'hi', sampling params: SamplingParams(n=1), prompt token \
+ids: None.
+INFO 07-11 10:00:02 scheduler.py:269] Throughput: 12.5 tokens/s, Running: 3 reqs, Swapped: 0 reqs, Pending: 2 reqs, GPU KV cache usage: \
+1.5%, \
 CPU KV cache usage: 0.0%
 """
 
@@ -724,48 +771,61 @@ Swapped: 0 reqs, Pending: 1 reqs, GPU KV cache usage: 4.0%, CPU KV cache usage: 
 
 _SAMPLE_04 = """\
 INFO 05-02 08:00:00 llm_engine.py:98] Initializing an LLM engine (v0.4.1) with config: model='acme/Tiny-7B', speculative_config=None, \
-tokenizer='acme/Tiny-7B', dtype=torch.float16, max_seq_len=4096, tensor_parallel_size=2, disable_custom_all_reduce=False, quantization=awq, \
+tokenizer='acme/Tiny-7B', dtype=torch.float16, max_seq_len=4096, tensor_parallel_size=2, disable_custom_all_reduce=False, \
+quantization=awq, \
 enforce_eager=True, kv_cache_dtype=auto, device_config=cuda, seed=0)
-WARNING 05-02 08:00:04 custom_all_reduce.py:65] Custom allreduce is disabled because your platform lacks GPU P2P capability or P2P test failed. To \
+WARNING 05-02 08:00:04 custom_all_reduce.py:65] Custom allreduce is disabled because your platform lacks GPU P2P capability or P2P test \
+failed. To \
 silence this warning, specify disable_custom_all_reduce=True explicitly.
 INFO 05-02 08:00:20 model_runner.py:172] Loading model weights took 3.6500 GB
 (RayWorkerWrapper pid=4321) INFO 05-02 08:00:21 model_runner.py:172] Loading model weights took 3.7500 GB
 INFO 05-02 08:00:25 distributed_gpu_executor.py:45] # GPU blocks: 1000, # CPU blocks: 512
-INFO 05-02 08:01:00 metrics.py:229] Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 900.5 tokens/s, Running: 64 reqs, Swapped: 0 reqs, \
+INFO 05-02 08:01:00 metrics.py:229] Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 900.5 tokens/s, Running: 64 reqs, \
+Swapped: 0 reqs, \
 Pending: 40 reqs, GPU KV cache usage: 99.5%, CPU KV cache usage: 0.0%
-WARNING 05-02 08:01:01 scheduler.py:1057] Sequence group cmpl-77 is preempted by PreemptionMode.RECOMPUTE mode because there is not enough KV cache \
+WARNING 05-02 08:01:01 scheduler.py:1057] Sequence group cmpl-77 is preempted by PreemptionMode.RECOMPUTE mode because there is not \
+enough KV cache \
 space. total_num_cumulative_preemption=51
 """
 
 _SAMPLE_06 = """\
 INFO 12-01 09:59:50 api_server.py:585] vLLM API server version 0.6.4.post1
-INFO 12-01 09:59:50 api_server.py:586] args: Namespace(host=None, port=8000, model='acme/Tiny-8B', max_model_len=None, pipeline_parallel_size=1, \
+INFO 12-01 09:59:50 api_server.py:586] args: Namespace(host=None, port=8000, model='acme/Tiny-8B', max_model_len=None, \
+pipeline_parallel_size=1, \
 tensor_parallel_size=1, block_size=16, gpu_memory_utilization=0.85, max_num_batched_tokens=None, max_num_seqs=96, quantization=None, \
 enforce_eager=False, speculative_model='acme/Draft', num_speculative_tokens=4, enable_prefix_caching=True)
 INFO 12-01 10:00:03 worker.py:232] the current vLLM instance can use total_gpu_memory (23.50GiB) x gpu_memory_utilization (0.85) = 19.98GiB
-INFO 12-01 10:00:03 worker.py:232] model weights take 15.50GiB; non_torch_memory takes 0.10GiB; PyTorch activation peak memory takes 1.25GiB; the rest \
+INFO 12-01 10:00:03 worker.py:232] model weights take 15.50GiB; non_torch_memory takes 0.10GiB; PyTorch activation peak memory takes \
+1.25GiB; the rest \
 of the memory reserved for KV Cache is 3.13GiB.
 INFO 12-01 10:00:04 gpu_executor.py:76] # GPU blocks: 1500, # CPU blocks: 2048
 INFO 12-01 10:00:04 gpu_executor.py:80] Maximum concurrency for 8192 tokens per request: 2.93x
-INFO 12-01 10:01:00 metrics.py:449] Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 300.5 tokens/s, Running: 8 reqs, Swapped: 0 reqs, \
+INFO 12-01 10:01:00 metrics.py:449] Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 300.5 tokens/s, Running: 8 reqs, \
+Swapped: 0 reqs, \
 Pending: 0 reqs, GPU KV cache usage: 12.5%, CPU KV cache usage: 0.0%.
 INFO 12-01 10:01:00 metrics.py:465] Prefix cache hit rate: GPU: 62.50%, CPU: 0.00%
-INFO 12-01 10:01:00 metrics.py:483] Speculative metrics: Draft acceptance rate: 0.500, System efficiency: 0.500, Number of speculative tokens: 4, \
+INFO 12-01 10:01:00 metrics.py:483] Speculative metrics: Draft acceptance rate: 0.500, System efficiency: 0.500, Number of speculative \
+tokens: 4, \
 Number of accepted tokens: 200, Number of draft tokens: 400, Number of emitted tokens: 250.
-INFO 12-01 10:01:05 metrics.py:483] Speculative metrics: Draft acceptance rate: 0.563, System efficiency: 0.550, Number of speculative tokens: 4, \
+INFO 12-01 10:01:05 metrics.py:483] Speculative metrics: Draft acceptance rate: 0.563, System efficiency: 0.550, Number of speculative \
+tokens: 4, \
 Number of accepted tokens: 450, Number of draft tokens: 800, Number of emitted tokens: 550.
 """
 
 _SAMPLE_08 = """\
 INFO 04-20 11:00:00 [api_server.py:1034] vLLM API server version 0.8.5
-INFO 04-20 11:00:00 [api_server.py:1035] args: Namespace(host=None, port=8000, max_model_len=16384, pipeline_parallel_size=1, tensor_parallel_size=1, \
+INFO 04-20 11:00:00 [api_server.py:1035] args: Namespace(host=None, port=8000, max_model_len=16384, pipeline_parallel_size=1, \
+tensor_parallel_size=1, \
 data_parallel_size=1, max_num_seqs=None, enforce_eager=False)
-INFO 04-20 11:00:09 [core.py:58] Initializing a V1 LLM engine (v0.8.5) with config: model='/data/Tiny-8B', speculative_config=SpeculativeConfig(\
+INFO 04-20 11:00:09 [core.py:58] Initializing a V1 LLM engine (v0.8.5) with config: model='/data/Tiny-8B', \
+speculative_config=SpeculativeConfig(\
 method='eagle', model='acme/eagle', num_spec_tokens=3), tokenizer='/data/Tiny-8B', max_seq_len=16384, tensor_parallel_size=1, \
 pipeline_parallel_size=1, disable_custom_all_reduce=False, quantization=None, enforce_eager=False, device_config=cuda)
-INFO 04-20 11:02:00 [loggers.py:111] Engine 000: Avg prompt throughput: 10.5 tokens/s, Avg generation throughput: 99.5 tokens/s, Running: 4 reqs, \
+INFO 04-20 11:02:00 [loggers.py:111] Engine 000: Avg prompt throughput: 10.5 tokens/s, Avg generation throughput: 99.5 tokens/s, Running: \
+4 reqs, \
 Waiting: 0 reqs, GPU KV cache usage: 7.5%, Prefix cache hit rate: 12.5%
-INFO 04-20 11:02:00 [metrics.py:82] SpecDecoding metrics: Draft acceptance rate: 50.0%, Mean acceptance length: 1.50, Accepted: 150 tokens, \
+INFO 04-20 11:02:00 [metrics.py:82] SpecDecoding metrics: Draft acceptance rate: 50.0%, Mean acceptance length: 1.50, Accepted: 150 \
+tokens, \
 Drafted: 300 tokens, Per-position acceptance rate: 0.700, 0.500, 0.300
 """
 
@@ -773,14 +833,18 @@ _SAMPLE_09 = """\
 INFO 07-01 12:00:00 [api_server.py:1287] vLLM API server version 0.9.1
 INFO 07-01 12:00:00 [cli_args.py:300] non-default args: {'model': 'acme/Tiny-8B', 'data_parallel_size': 2, 'max_num_seqs': 48}
 (EngineCore_1 pid=22) INFO 07-01 12:00:09 [core.py:70] Initializing a V1 LLM engine (v0.9.1) with config: model='acme/Tiny-8B', \
-speculative_config=None, tokenizer='acme/Tiny-8B', max_seq_len=8192, tensor_parallel_size=1, pipeline_parallel_size=1, data_parallel_size=2, quantization=fp8)
+speculative_config=None, tokenizer='acme/Tiny-8B', max_seq_len=8192, tensor_parallel_size=1, pipeline_parallel_size=1, \
+data_parallel_size=2, quantization=fp8)
 (EngineCore_0 pid=21) INFO 07-01 12:00:09 [core.py:70] Initializing a V1 LLM engine (v0.9.1) with config: model='acme/Tiny-8B', \
-speculative_config=None, tokenizer='acme/Tiny-8B', max_seq_len=8192, tensor_parallel_size=1, pipeline_parallel_size=1, data_parallel_size=2, quantization=fp8)
+speculative_config=None, tokenizer='acme/Tiny-8B', max_seq_len=8192, tensor_parallel_size=1, pipeline_parallel_size=1, \
+data_parallel_size=2, quantization=fp8)
 (EngineCore_0 pid=21) INFO 07-01 12:00:40 [kv_cache_utils.py:716] GPU KV cache size: 120,032 tokens
 (EngineCore_1 pid=22) INFO 07-01 12:00:40 [kv_cache_utils.py:716] GPU KV cache size: 118,000 tokens
-INFO 07-01 12:01:00 [loggers.py:118] Engine 000: Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 480.5 tokens/s, Running: 48 reqs, \
+INFO 07-01 12:01:00 [loggers.py:118] Engine 000: Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 480.5 tokens/s, Running: \
+48 reqs, \
 Waiting: 12 reqs, GPU KV cache usage: 40.5%, Prefix cache hit rate: 0.0%
-INFO 07-01 12:01:00 [loggers.py:118] Engine 001: Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 470.5 tokens/s, Running: 47 reqs, \
+INFO 07-01 12:01:00 [loggers.py:118] Engine 001: Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 470.5 tokens/s, Running: \
+47 reqs, \
 Waiting: 0 reqs, GPU KV cache usage: 39.5%, Prefix cache hit rate: 0.0%
 INFO 07-01 12:01:00 [loggers.py:118] 2 Engines Aggregated: Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 951.0 tokens/s, \
 Running: 95 reqs, Waiting: 12 reqs, GPU KV cache usage: 40.0%, Prefix cache hit rate: 0.0%
@@ -788,14 +852,17 @@ Running: 95 reqs, Waiting: 12 reqs, GPU KV cache usage: 40.0%, Prefix cache hit 
 
 _SAMPLE_11 = """\
 (APIServer pid=10) INFO 10-06 15:00:00 [api_server.py:1839] vLLM API server version 0.11.0
-(APIServer pid=10) INFO 10-06 15:00:00 [utils.py:233] non-default args: {'model_tag': 'acme/Moe-30B', 'tensor_parallel_size': 2, 'max_model_len': 32768}
+(APIServer pid=10) INFO 10-06 15:00:00 [utils.py:233] non-default args: {'model_tag': 'acme/Moe-30B', 'tensor_parallel_size': 2, \
+'max_model_len': 32768}
 (EngineCore_DP0 pid=20) INFO 10-06 15:00:10 [core.py:77] Initializing a V1 LLM engine (v0.11.0) with config: model='acme/Moe-30B', \
-speculative_config=None, tokenizer='acme/Moe-30B', max_seq_len=32768, tensor_parallel_size=2, pipeline_parallel_size=1, data_parallel_size=1, \
+speculative_config=None, tokenizer='acme/Moe-30B', max_seq_len=32768, tensor_parallel_size=2, pipeline_parallel_size=1, \
+data_parallel_size=1, \
 quantization=None, enforce_eager=False, kv_cache_dtype=auto, device_config=cuda, enable_prefix_caching=True)
 (Worker_TP0 pid=30) INFO 10-06 15:00:20 [cuda.py:366] Using Flash Attention backend on V1 engine.
 (Worker_TP1 pid=31) INFO 10-06 15:00:30 [gpu_model_runner.py:2653] Model loading took 14.5000 GiB and 9.500000 seconds
 (Worker_TP0 pid=30) INFO 10-06 15:00:30 [gpu_model_runner.py:2653] Model loading took 14.5000 GiB and 9.750000 seconds
-(Worker_TP0 pid=30) WARNING 10-06 15:00:32 [fused_moe.py:798] Using default MoE config. Performance might be sub-optimal! Config file not found at \
+(Worker_TP0 pid=30) WARNING 10-06 15:00:32 [fused_moe.py:798] Using default MoE config. Performance might be sub-optimal! Config file not \
+found at \
 ['/opt/configs/E=128,N=384,device_name=NVIDIA_A100-SXM4-80GB.json']
 (Worker_TP0 pid=30) INFO 10-06 15:00:40 [gpu_worker.py:298] Available KV cache memory: 5.25 GiB
 (EngineCore_DP0 pid=20) INFO 10-06 15:00:41 [kv_cache_utils.py:1087] GPU KV cache size: 110,000 tokens
@@ -803,33 +870,49 @@ quantization=None, enforce_eager=False, kv_cache_dtype=auto, device_config=cuda,
 (EngineCore_DP0 pid=20) INFO 10-06 15:00:41 [kv_cache_utils.py:1087] GPU KV cache size: 109,984 tokens
 (Worker_TP0 pid=30) INFO 10-06 15:00:59 [gpu_model_runner.py:3480] Graph capturing finished in 12 secs, took 1.50 GiB
 (APIServer pid=10) INFO 10-06 15:01:05 [api_server.py:1912] Starting vLLM API server 0 on http://0.0.0.0:8000
-(APIServer pid=10) INFO 10-06 15:02:00 [loggers.py:127] Engine 000: Avg prompt throughput: 170.5 tokens/s, Avg generation throughput: 5.5 tokens/s, \
+(APIServer pid=10) INFO 10-06 15:02:00 [loggers.py:127] Engine 000: Avg prompt throughput: 170.5 tokens/s, Avg generation throughput: 5.5 \
+tokens/s, \
 Running: 1 reqs, Waiting: 0 reqs, GPU KV cache usage: 0.5%, Prefix cache hit rate: 56.5%
 """
 
 _SAMPLE_2026 = """\
-(APIServer pid=7) INFO 05-01 19:00:00 [utils.py:299]  \u2584\u2584 \u2584\u2588 \u2588     \u2588     \u2588 \u2580\u2584\u2580 \u2588  version 0.20.1rc1.dev3+gabc
+(APIServer pid=7) INFO 05-01 19:00:00 [utils.py:299]  \u2584\u2584 \u2584\u2588 \u2588     \u2588     \u2588 \u2580\u2584\u2580 \u2588  \
+version 0.20.1rc1.dev3+gabc
 (APIServer pid=7) INFO 05-01 19:00:00 [utils.py:261] non-default args: {'model_tag': 'acme/Tiny-8B', 'max_num_batched_tokens': 4096, \
 'compilation_config': {'mode': <CompilationMode.VLLM_COMPILE: 3>}, 'speculative_config': {'method': 'mtp', 'num_speculative_tokens': 2}}
 (APIServer pid=7) INFO 05-01 19:00:01 [scheduler.py:252] Chunked prefill is enabled with max_num_batched_tokens=4096.
-(Worker_TP0 pid=9) INFO 05-01 19:01:00 [gpu_worker.py:866] Free memory on device (92.50/95.0 GiB) on startup. Desired GPU memory utilization is \
+(Worker_TP0 pid=9) INFO 05-01 19:01:00 [gpu_worker.py:866] Free memory on device (92.50/95.0 GiB) on startup. Desired GPU memory \
+utilization is \
 (0.9, 85.5 GiB). Actual usage is 61.62 GiB for weight, 3.42 GiB for peak activation.
 (EngineCore pid=8) WARNING 05-01 19:01:01 [vllm.py:896] Enforce eager set, disabling torch.compile and CUDAGraphs.
-(APIServer pid=7) INFO 05-01 19:05:00 [loggers.py:271] Engine 000: Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 809.5 tokens/s, \
+(APIServer pid=7) INFO 05-01 19:05:00 [loggers.py:271] Engine 000: Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 809.5 \
+tokens/s, \
 Running: 31 reqs, Waiting: 108 reqs, Deferred: 8 reqs, Preemptions: 3, GPU KV cache usage: 98.5%, Prefix cache hit rate: 66.0%, \
 External prefix cache hit rate: 5.0%, MM cache hit rate: 1.0%
-(APIServer pid=7) INFO 05-01 19:05:00 [metrics.py:101] SpecDecoding metrics: Mean acceptance length: 2.50, Accepted throughput: 60.00 tokens/s, \
-Drafted throughput: 80.00 tokens/s, Accepted: 600 tokens, Drafted: 800 tokens, Per-position acceptance rate: 0.900, 0.600, Avg Draft acceptance rate: 75.0%
-(EngineCore pid=8) INFO 05-01 19:05:01 [core.py:387] Iteration(188): 0 context requests, 0 context tokens, 31 generation requests, 93 generation tokens, \
+(APIServer pid=7) INFO 05-01 19:05:00 [metrics.py:101] SpecDecoding metrics: Mean acceptance length: 2.50, Accepted throughput: 60.00 \
+tokens/s, \
+Drafted throughput: 80.00 tokens/s, Accepted: 600 tokens, Drafted: 800 tokens, Per-position acceptance rate: 0.900, 0.600, Avg Draft \
+acceptance rate: 75.0%
+(EngineCore pid=8) INFO 05-01 19:05:01 [core.py:387] Iteration(188): 0 context requests, 0 context tokens, 31 generation requests, 93 \
+generation tokens, \
 iteration elapsed time: 10.25 ms, kv cache: 98.5% (3500/3553 blocks, 56000 tokens)
 """
 
 _SAMPLE_QUOTED = """\
-INFO 07-28 06:40:59 [logger.py:43] Received request cmpl-1: prompt: 'INFO 07-28 06:40:59 [loggers.py:118] Engine 000: Avg prompt throughput: 9.0 tokens/s, \
-Avg generation throughput: 9.0 tokens/s, Running: 9 reqs, Waiting: 9 reqs, GPU KV cache usage: 9.0%, Prefix cache hit rate: 9.0%INFO 07-28 06:41:00 \
-[loggers.py:118] Engine 000: Avg prompt throughput: 8.0 tokens/s, Avg generation throughput: 8.0 tokens/s, Running: 8 reqs, Waiting: 8 reqs, \
+INFO 07-28 06:40:59 [logger.py:43] Received request cmpl-1: prompt: 'INFO 07-28 06:40:59 [loggers.py:118] Engine 000: Avg prompt \
+throughput: 9.0 tokens/s, \
+Avg generation throughput: 9.0 tokens/s, Running: 9 reqs, Waiting: 9 reqs, GPU KV cache usage: 9.0%, Prefix cache hit rate: 9.0%INFO \
+07-28 06:41:00 \
+[loggers.py:118] Engine 000: Avg prompt throughput: 8.0 tokens/s, Avg generation throughput: 8.0 tokens/s, Running: 8 reqs, Waiting: 8 \
+reqs, \
 GPU KV cache usage: 8.0%, Prefix cache hit rate: 8.0%', params: SamplingParams(n=1), prompt_token_ids: [1, 2], lora_request: None.
 """
+
+
+def _says(text: str) -> list[dict[str, object]]:
+    """Expected rows of server_config from `key=value, key=value`."""
+    return [dict(zip(("key", "value"), pair.split("="))) for pair in text.split(", ")]
+
 
 PARSER = LineFormat(
     name="vllm-server",
@@ -847,9 +930,146 @@ PARSER = LineFormat(
             text=_SAMPLE_01,
             versions="0.1",
             rows={
-                "server_samples": [{"running": 3.0, "waiting": 2.0, "kv_usage": 0.015, "gen_tok_s": None, "time": 16_696_802.0 + 0.0}],
-                "server_events": [{"kind": "arrival", "detail": None}],
+                "server_samples": [
+                    {"time": 79_696_802.0, "running": 3.0, "waiting": 2.0, "kv_usage": 0.015, "prompt_tok_s": None, "gen_tok_s": None}
+                ],
+                "server_events": [{"kind": "arrival", "time": 79_696_801.0, "detail": None}],
+                "clocks": [{"kind": "no-year", "resolution_s": 1.0}],
             },
+        ),
+        Sample(
+            text=_SAMPLE_02,
+            versions="0.2 to 0.4.2",
+            rows={
+                "server_samples": [
+                    {
+                        "time": 66_214_801.0,
+                        "running": 5.0,
+                        "waiting": 1.0,
+                        "kv_usage": 0.04,
+                        "prompt_tok_s": 100.5,
+                        "gen_tok_s": 50.5,
+                        "engine": None,
+                    }
+                ]
+            },
+        ),
+        Sample(
+            text=_SAMPLE_04,
+            versions="0.4",
+            rows={
+                "server_samples": [{"running": 64.0, "waiting": 40.0, "kv_usage": 0.995, "gen_tok_s": 900.5}],
+                "server_events": [
+                    {"kind": "loading", "detail": "engine"},
+                    {"kind": "fallback", "detail": "custom-allreduce-disabled"},
+                    {"kind": "loading", "detail": "weights"},
+                    {"kind": "loading", "detail": "weights"},
+                    {"kind": "preempt", "value": 51.0, "detail": "recompute", "time": 73_641_661.0},
+                ],
+                "server_config": _says(
+                    "eager=true, kv_dtype=auto, n_ctx_slot=4096, quantisation=awq, speculation=off, split=tensor, tensor_parallel=2, "
+                    "version=0.4.1, weights_gib_per_rank=3.65..3.75, engine_core=v0"
+                ),
+                "models": [{"name": "Tiny-7B", "quantisation": "awq", "section": 0}],
+            },
+        ),
+        Sample(
+            text=_SAMPLE_06,
+            versions="0.6.4",
+            rows={
+                "server_samples": [
+                    {"running": 8.0, "waiting": 0.0, "kv_usage": 0.125, "accept_len": None},
+                    {"prefix_hit": 0.625, "running": None},
+                    {"accept_len": 2.5, "running": None},
+                    {"accept_len": 3.0, "running": None},
+                ],
+                "server_config": _says(
+                    "version=0.6.4.post1, data_parallel=1, eager=false, pipeline_parallel=1, prefix_caching=true, quantisation=none, slots=96, "
+                    "split=none, tensor_parallel=1, device_mem_gib=23.5, engine_core=v0, gpu_mem_util=0.85, kv_gib_per_rank=3.13, "
+                    "weights_gib_per_rank=15.5, kv_tokens=24000, kv_concurrency=2.93, n_ctx_slot=8192, draft_tokens=4, speculation=on"
+                ),
+            },
+        ),
+        Sample(
+            text=_SAMPLE_08,
+            versions="0.8.5 (V1)",
+            rows={
+                "server_samples": [
+                    {
+                        "engine": 0,
+                        "running": 4.0,
+                        "waiting": 0.0,
+                        "kv_usage": 0.075,
+                        "prompt_tok_s": 10.5,
+                        "gen_tok_s": 99.5,
+                        "prefix_hit": 0.125,
+                    },
+                    {"engine": None, "accept_len": 2.5},
+                ],
+                "server_config": _says(
+                    "data_parallel=1, eager=false, slots=256..1024, draft_tokens=3, engine_core=v1, n_ctx_slot=16384, pipeline_parallel=1, "
+                    "quantisation=none, speculation=on, split=none, tensor_parallel=1, version=0.8.5"
+                ),
+            },
+        ),
+        Sample(
+            text=_SAMPLE_09,
+            versions="0.9 and 0.10, two data-parallel engines",
+            rows={
+                "server_samples": [
+                    {"engine": 0, "run": 0, "running": 48.0, "waiting": 12.0},
+                    {"engine": 1, "run": 0, "running": 47.0, "waiting": 0.0},
+                ],
+                "server_config": _says(
+                    "slots=96, slots_per_engine=48, data_parallel=2, engine_core=v1, n_ctx_slot=8192, pipeline_parallel=1, quantisation=fp8, "
+                    "speculation=off, split=data, tensor_parallel=1, version=0.9.1, kv_tokens=120032, kv_tokens=118000"
+                ),
+            },
+        ),
+        Sample(
+            text=_SAMPLE_11,
+            versions="0.11, two tensor-parallel workers",
+            rows={
+                "server_samples": [
+                    {"engine": 0, "time": 87_231_720.0, "running": 1.0, "kv_usage": 0.005, "prefix_hit": 0.565, "preemptions": None}
+                ],
+                "server_events": [
+                    {"kind": "loading", "detail": "engine", "engine": 0},
+                    {"kind": "loading", "detail": "weights", "value": 9.5},
+                    {"kind": "loading", "detail": "weights", "value": 9.75},
+                    {"kind": "fallback", "detail": "default-moe-config"},
+                    {"kind": "loading", "detail": "graph-capture", "value": 12.0},
+                    {"kind": "loaded", "detail": None},
+                ],
+                "server_config": _says(
+                    "slots=256, data_parallel=1, eager=false, engine_core=v1, kv_dtype=auto, n_ctx_slot=32768, pipeline_parallel=1, "
+                    "prefix_caching=true, quantisation=none, speculation=off, split=tensor, tensor_parallel=2, version=0.11.0, "
+                    "attention=flash attention, weights_gib_per_rank=14.5, kv_gib_per_rank=5.25, kv_tokens=109984, kv_concurrency=3.36, "
+                    "graph_capture=true"
+                ),
+                "models": [{"name": "Moe-30B", "quantisation": None}],
+            },
+        ),
+        Sample(
+            text=_SAMPLE_2026,
+            versions="0.20 (2026)",
+            rows={
+                "server_samples": [
+                    {"running": 31.0, "waiting": 108.0, "kv_usage": 0.985, "prefix_hit": 0.66, "preemptions": 3.0},
+                    {"accept_len": 2.5},
+                    {"step_ms": 10.25, "phase": "decode", "kv_usage": 0.985, "running": None, "new_tokens": 0.0},
+                ],
+                "server_events": [{"kind": "fallback", "detail": "eager"}],
+                "server_config": _says(
+                    "version=0.20.1rc1.dev3+gabc, data_parallel=1, draft_tokens=2, pipeline_parallel=1, slots=256..1024, speculation=on, split=none, "
+                    "tensor_parallel=1, chunked_prefill=true, max_batched_tokens=4096, device_mem_gib=95, gpu_mem_util=0.9, eager=true, engine_core=v1"
+                ),
+            },
+        ),
+        Sample(
+            text=_SAMPLE_QUOTED,
+            versions="any: a prompt that quotes a log",
+            rows={"server_samples": [], "server_config": [], "server_events": [{"kind": "arrival"}]},
         ),
     ),
 )

@@ -34,7 +34,9 @@ WITH sequences AS (
     SELECT scope_id, num_hi AS kv_tokens FROM main.config_in_scope WHERE key = 'kv_tokens'
 ), free_memory AS (
     -- what the cards have beside the weights bounds the cache too
-    SELECT sum(memory_mib) * 1048576 AS all_bytes FROM (SELECT DISTINCT gpu, memory_mib FROM main.gpus WHERE memory_mib > 0 AND gpu IS NOT NULL)
+    SELECT coalesce(
+        (SELECT max(memory_mib) * 1048576 FROM main.gpus WHERE memory_mib > 0), (SELECT max(memory_gib) * 1073741824 FROM main.gpu_catalog_match)
+    ) AS card_bytes
 ), bytes AS (
     SELECT
         s.*,
@@ -44,9 +46,12 @@ WITH sequences AS (
                 ELSE experts * (1 - power(1 - experts_per_token / experts, batch_lo)) / experts_per_token END,
             CASE WHEN batch_hi = 1 THEN pass_bytes_hi ELSE file_bytes END
         )) AS step_bytes_hi,
+        -- the cache that one pass reads at one card's bandwidth: all of it for a serial split, one rank's for a tensor split, where every
+        -- rank may hold all of it (latent attention) but no more than its card has left
         least(
             batch_hi * sequence_tokens * kv_bytes_per_token_hi, kv_usage * k.kv_tokens * kv_bytes_per_token_hi,
-            CASE WHEN m.all_bytes > file_bytes THEN m.all_bytes - file_bytes END
+            CASE WHEN split = 'tensor' THEN CASE WHEN m.card_bytes > file_bytes / cards THEN m.card_bytes - file_bytes / cards END
+                 WHEN m.card_bytes * cards > file_bytes THEN m.card_bytes * cards - file_bytes END
         ) AS kv_bytes_hi
     FROM sequences s LEFT JOIN pool k USING (scope_id) CROSS JOIN free_memory m
 ), dram AS (
@@ -62,7 +67,6 @@ SELECT
     bw_lo AS bandwidth_lo, bw_hi AS bandwidth_hi, bw_origin AS bandwidth_origin,
     CASE WHEN bw_origin = 'given' THEN ['gpu.mem_bw_gb_s=' || printf('%g', bw_one_lo)] END AS bandwidth_given,
     steps_lo * pass_bytes_lo / (bw_hi * 1e9) AS mbu_lo,
-    -- every rank may hold all of the cache (latent attention), so the cache counts at one card's bandwidth
     steps_hi * (step_bytes_hi / bw_lo + kv_bytes_hi / bw_one_lo) / 1e9 AS mbu_hi,
     model_given AS mbu_given, model_ev AS mbu_ev, model_origin AS mbu_origin,
     CASE speculation WHEN 'on' THEN 1 WHEN 'off' THEN 0 END AS speculation,

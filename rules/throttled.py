@@ -74,7 +74,7 @@ WITH loaded AS MATERIALIZED (
 ), judged AS MATERIALIZED (
     SELECT
         c.*,
-        least(c.held_sm / coalesce(o.sm_ref, q.sm_equal), coalesce(c.held_mem / coalesce(o.mem_ref, q.mem_equal), 1e9)) AS held_ratio,
+        least(c.held_sm / coalesce(o.sm_ref, q.sm_equal), c.held_mem / coalesce(o.mem_ref, q.mem_equal)) AS held_ratio,
         c.capped_sm / coalesce(o.sm_ref, q.sm_equal) AS capped_ratio,
         coalesce(o.sm_ref, q.sm_equal) AS sm_ref,
         c.sm_clock / CASE WHEN k.sm_cool IS NULL THEN q.sm_equal WHEN q.sm_equal IS NULL THEN k.sm_cool ELSE greatest(k.sm_cool, q.sm_equal) END AS ref_ratio,
@@ -107,12 +107,19 @@ WITH loaded AS MATERIALIZED (
     -- one value per second: is any card held down?
     SELECT scope_id, floor(time) AS second, max(greatest(held, coalesce(capped, 0))) AS flagged
     FROM loaded WHERE time IS NOT NULL AND held IS NOT NULL GROUP BY ALL
+), rates AS MATERIALIZED (
+    SELECT scope_id, source_id, coalesce(engine, 0) AS engine, coalesce(rank, '') AS rank, line, time, gen_tok_s, running
+    FROM main.server_in_scope
+    WHERE time IS NOT NULL AND gen_tok_s > 0 AND running > 0 AND coalesce(prompt_tok_s, 0) = 0 AND phase IS DISTINCT FROM 'prefill'
+), longest AS (
+    -- one engine's lines: those of several are not one rate
+    SELECT scope_id, source_id, engine, rank FROM rates GROUP BY scope_id, source_id, engine, rank
+    QUALIFY row_number() OVER (PARTITION BY scope_id ORDER BY count(*) DESC, source_id, engine, rank) = 1
 ), paced AS (
-    SELECT
-        v.scope_id, v.source_id, v.line, any_value(v.gen_tok_s) AS rate, any_value(v.running) AS running, avg(f.flagged) AS flagged
-    FROM main.server_in_scope v JOIN flags f ON f.scope_id = v.scope_id AND f.second BETWEEN v.time - 10 AND v.time
-    WHERE v.gen_tok_s > 0 AND v.running > 0 AND coalesce(v.prompt_tok_s, 0) = 0 AND v.phase IS DISTINCT FROM 'prefill'
-    GROUP BY v.scope_id, v.source_id, v.line
+    SELECT r.scope_id, r.line, any_value(r.gen_tok_s) AS rate, any_value(r.running) AS running, avg(f.flagged) AS flagged
+    FROM flags f ASOF JOIN (FROM rates SEMI JOIN longest USING (scope_id, source_id, engine, rank)) r
+        ON f.scope_id = r.scope_id AND f.second <= r.time
+    WHERE r.time - f.second <= 10 GROUP BY r.scope_id, r.line
 ), arms AS (
     -- the same number of running requests before and after
     SELECT

@@ -762,17 +762,10 @@ def _draw_ceiling(found: Sequence[dict[str, Any]]) -> Drawing:
         for r in rows
     ]
     lines = [{"name": r["name"], "line": line} for r in rows for line in r["lines"]]
-    means = [
-        f"below {100 * r['lines'][0]:g} % not the main cost, from {100 * r['lines'][-1]:g} % memory-bound"
-        for r in rows
-        if r["key"] == "mbu" and r["lines"]
-    ]
-    x = alt.X(
-        "low:Q",
-        title="; ".join(["share of the ceiling", *means[:1]]),
-        scale=alt.Scale(domain=[0, top], nice=False),
-        axis=alt.Axis(format="%", tickCount=6),
-    )
+    memory = [r["lines"] for r in rows if r["key"] == "mbu"]
+    means = [f" (memory: below {100 * low:g} % not the main cost, from {100 * high:g} % the limit)" for low, high in memory[:1]]
+    axis = alt.Axis(format="%", tickCount=6)
+    x = alt.X("low:Q", title="share of the ceiling" + "".join(means), scale=alt.Scale(domain=[0, top], nice=False), axis=axis)
     y = alt.Y("name:N", sort=[r["name"] for r in rows], axis=None)
     base = alt.Chart(alt.Data(values=bars)).encode(x=x, y=y)
     spans = base.mark_bar(height=12, minBandSize=2, fill=SERIES[0], opacity=0.85).encode(x2="high:Q")

@@ -27,7 +27,8 @@ WITH logged AS (
         min_by({'source_id': source_id, 'line': line}, line, 2) FILTER (key LIKE 'model.%') AS ev
     FROM main.given
 ), named AS (
-    SELECT coalesce(o.name, g.name) AS name FROM one o, given g
+    -- a name that the catalogue does not have tells nothing: then a stated one is taken
+    SELECT coalesce(CASE WHEN o.name IN (SELECT name FROM main.catalog_models) THEN o.name END, g.name, o.name) AS name FROM one o, given g
 ), cat AS (
     SELECT c.* FROM main.catalog_models c JOIN named n ON c.name = n.name
 ), facts AS (

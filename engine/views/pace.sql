@@ -46,7 +46,9 @@ SELECT
     -- a speculative step gives accept_len tokens
     CASE WHEN concurrency = 1 OR r_is_decode THEN least(CASE WHEN r_is_decode THEN r END, rate_lo) ELSE x_out / batch_hi END
         / coalesce(accept_len, 1) AS steps_lo,
-    CASE WHEN concurrency = 1 OR r_is_decode THEN greatest(CASE WHEN r_is_decode THEN r END, rate_hi) ELSE x_out / batch_lo END
+    CASE WHEN concurrency = 1 OR r_is_decode THEN greatest(CASE WHEN r_is_decode THEN r END, rate_hi)
+        -- a total with prompts is at least the output
+        ELSE coalesce(x_out, x_total) / batch_lo END
         / coalesce(accept_len, 1) AS steps_hi,
     x_out, coalesce(x_total, x_counted) AS x_total, kv_usage, longest, accept_len,
     -- llama.cpp prints a draft line after every speculative request, so timing lines without one show that it is off

@@ -5,6 +5,7 @@ WITH rows_of AS (
     SELECT
         sc.scope_id, sc.series_key, sc.concurrency,
         median(b.aggregate_tok_s) FILTER (b.aggregate_counts IS DISTINCT FROM 'total') AS x,
+        median(b.aggregate_tok_s) FILTER (b.aggregate_counts = 'total') AS x_total,
         median(b.per_stream_tok_s) AS r,
         min(b.per_stream_counts) AS r_counts, count(DISTINCT b.per_stream_counts) AS r_meanings,
         median(b.wall_s) AS wall_s, median(coalesce(b.completed, b.requests)) AS requests, count(*) AS repeats,

@@ -1,0 +1,210 @@
+"""Are weights outside GPU memory?
+
+What it finds
+    Layers, experts or a whole model that the server keeps in host memory, so that the CPU is one more stage of every token.
+
+Why it matters
+    Host memory is ten to thirty times slower than the memory of a card. A few gigabytes left outside then take most of the time
+    of a token, while the cards read 5 to 25 % busy and look starved, linked badly, or badly scheduled.
+
+How it decides
+    Confirmed by the server's own log: weight bytes in CPU buffers of at least 5 % of the weights. Buffers that map a file can be
+    larger than what is used of them, so the low end is what the cards' buffers leave of the file, and the token embedding, which
+    stays on the CPU in health, is taken off at its largest (262144 tokens of 16 bit). Without buffer sizes, a fifth of the layers
+    counts. Or: tokens flow while all cards together hold less than half of the weights, if the log shows that no card is missing.
+    Ruled out: all layers on the cards, CPU buffers under 5 % (so no experts there either), and the cards hold at least the weights.
+
+Known problems
+    "offloaded N/N" does not prove it: expert tensors can be sent to the CPU one by one. That it is the cause of a slow token needs the
+    measured bandwidth of the host memory, or the same run with another offload: this rule confirms the state only. While it is open, memory,
+    link and compute verdicts speak of the cards' part.
+"""
+
+from ..engine.rule import STATE, Experiment, Limit, Rival, Route, Rule
+
+FACTS = """
+WITH settings AS MATERIALIZED (
+    SELECT
+        scope_id,
+        min(num_lo) FILTER (key = 'layers_offloaded') AS offloaded_lo, max(num_hi) FILTER (key = 'layers_offloaded') AS offloaded_hi,
+        min(num_lo) FILTER (key = 'layers_total') AS total_lo, max(num_hi) FILTER (key = 'layers_total') AS total_hi,
+        any_value(origin) FILTER (key = 'layers_offloaded') AS offloaded_origin, any_value(ev) FILTER (key = 'layers_offloaded') AS offloaded_ev,
+        min(num_lo) FILTER (key = 'cpu_model_mib') AS cpu_lo, max(num_hi) FILTER (key = 'cpu_model_mib') AS cpu_hi,
+        any_value(origin) FILTER (key = 'cpu_model_mib') AS cpu_origin, any_value(ev) FILTER (key = 'cpu_model_mib') AS cpu_ev,
+        any_value(value) FILTER (key = 'split') AS split,
+        max(num_hi) FILTER (key = 'split_devices') AS devices
+    FROM main.config_in_scope GROUP BY scope_id
+), buffers AS (
+    SELECT source_id, coalesce(run, 0) AS run, sum(num) AS mib FROM main.server_config WHERE key = 'device_model_mib' GROUP BY ALL
+), device_mib AS (
+    -- the cards' buffers of the very logs that tell the CPU's
+    SELECT s.scope_id, min(b.mib) AS mib_lo, max(b.mib) AS mib_hi
+    FROM (SELECT scope_id, unnest(cpu_ev).source_id AS source_id FROM settings) s JOIN buffers b USING (source_id) GROUP BY s.scope_id
+), weights AS (
+    SELECT file_bytes / 1048576 AS mib, hidden, ev, origin, given FROM main.model_facts
+), embedding AS (
+    -- the largest token embedding there is: 262144 tokens at 16 bit
+    SELECT 262144 * hidden * 2 / 1048576 AS mib FROM main.model_facts
+), rounds AS (
+    SELECT scope_id, source_id, cycle, sum(mem_used) AS mib, count(*) AS n, count(mem_used) AS known, any_value(line) AS line
+    FROM main.samples_in_load GROUP BY scope_id, source_id, cycle
+), sizes AS (
+    SELECT scope_id, source_id, max(n) AS cards FROM rounds GROUP BY ALL
+), memory AS (
+    SELECT
+        r.scope_id, min(r.mib) AS used_min, max(r.mib) AS used_max, max(z.cards) AS cards, count(*) AS rounds,
+        min_by({'source_id': r.source_id, 'line': r.line}, r.line, 2) AS ev
+    FROM rounds r JOIN sizes z USING (scope_id, source_id) WHERE r.n = z.cards AND r.known = r.n GROUP BY r.scope_id
+), per_card AS (
+    SELECT scope_id, host, gpu, avg(util_gpu) AS util, avg(util_mem) AS util_mem FROM main.samples_in_load WHERE util_gpu IS NOT NULL GROUP BY scope_id, host, gpu
+), utils AS (
+    SELECT
+        scope_id, max(util) AS util_card_max, min(util) AS util_card_min, sum(util) AS util_sum_mean, max(util_mem) AS util_mem_max,
+        string_agg(printf('%.0f', util), ' + ' ORDER BY host, gpu) AS cards_text
+    FROM per_card GROUP BY scope_id
+), tokens AS (
+    SELECT scope_id, sum(n) AS tokens_seen FROM (
+        SELECT scope_id, count(*) AS n FROM main.requests_in_scope WHERE output_tokens > 0 GROUP BY scope_id
+        UNION ALL SELECT scope_id, count(*) FROM main.server_in_scope WHERE gen_tok_s > 0 GROUP BY scope_id
+    ) GROUP BY scope_id
+), stated AS (
+    SELECT max(num) AS cards FROM main.given WHERE key = 'gpu.count'
+)
+SELECT
+    sc.scope_id,
+    w.mib AS weights_mib, w.ev AS weights_mib_ev, w.given AS weights_mib_given,
+    s.cpu_lo AS cpu_mib_lo, s.cpu_hi AS cpu_mib_hi, s.cpu_origin AS cpu_mib_origin, s.cpu_ev AS cpu_mib_ev, d.mib_lo AS device_mib_lo, d.mib_hi AS device_mib_hi,
+    CASE WHEN s.cpu_lo IS NOT NULL AND w.mib > 0 THEN
+        CASE WHEN d.mib_hi IS NULL OR e.mib IS NULL OR s.split IN ('row', 'tensor') THEN 0
+             ELSE greatest(0, least(s.cpu_lo, w.mib - d.mib_hi) - e.mib) / w.mib END
+    END AS outside_share_lo,
+    CASE WHEN s.cpu_hi IS NOT NULL AND w.mib > 0 THEN s.cpu_hi / w.mib END AS outside_share_hi,
+    s.cpu_origin AS outside_share_origin, s.cpu_ev AS outside_share_ev,
+    s.offloaded_lo AS layers_on_cards_lo, s.offloaded_hi AS layers_on_cards_hi, s.total_hi AS layers,
+    (s.total_lo - s.offloaded_hi) AS layers_left_lo, (s.total_hi - s.offloaded_lo) AS layers_left_hi, s.offloaded_origin AS layers_left_origin,
+    s.offloaded_ev AS layers_left_ev,
+    -- the output layer is counted as one
+    (s.total_lo - 1 - s.offloaded_hi) / nullif(s.total_lo - 1, 0) AS layers_left_share, s.offloaded_origin AS layers_left_share_origin,
+    s.offloaded_ev AS layers_left_share_ev,
+    m.used_min / w.mib AS held_share_min, m.used_max / w.mib AS held_share_max, m.used_max AS used_mib, m.ev AS held_share_max_ev, m.rounds, m.cards,
+    coalesce(t.tokens_seen, 0) AS tokens_seen,
+    CASE WHEN coalesce(s.devices, g.cards) IS NOT NULL THEN greatest(0, coalesce(s.devices, g.cards) - m.cards) END AS cards_missing,
+    u.util_card_max, u.util_card_min, u.util_sum_mean, u.util_mem_max, u.cards_text
+FROM main.scopes sc
+LEFT JOIN settings s USING (scope_id) LEFT JOIN device_mib d USING (scope_id) LEFT JOIN memory m USING (scope_id)
+LEFT JOIN utils u USING (scope_id) LEFT JOIN tokens t USING (scope_id)
+CROSS JOIN weights w CROSS JOIN embedding e CROSS JOIN stated g
+"""
+
+_LOG = "the server's start-up log with the buffer sizes and 'offloaded k/n layers' (llama-server -lv 4, Ollama's server log)"
+_MEMORY = "nvidia-smi --query-gpu=timestamp,index,name,memory.used,memory.total,utilization.gpu --format=csv,nounits -l 1 > smi.csv   (all cards, under load), and the size of the weights"
+
+RULE = Rule(
+    id="off-gpu",
+    claim=STATE,
+    about="weights in host memory",
+    question="Are weights outside GPU memory?",
+    scopes=("trace", "step", "regime"),
+    facts=FACTS,
+    limits={
+        "some": Limit(0.05, "of the weights", "host memory at a twentieth of the bandwidth makes 5 % of the weights half of the time"),
+        "fifth": Limit(0.20, "of the layers", "at least 5 % of the weights unless the embeddings are three quarters of the model"),
+        "half_held": Limit(0.50, "of the weights", "cards that hold less than half of the weights cannot hold the model"),
+        "all_held": Limit(1.00, "of the weights", "weights, cache and buffers together are more than the weights"),
+        "enough": Limit(10, "rounds", "fewer do not show what happens during the load"),
+        "busy_lo": Limit(5, "%", "a card that does part of the work"),
+        "busy_hi": Limit(25, "%", "cards that wait most of the time"),
+        "sum_hi": Limit(90, "%", "above that the cards alone fill the time, in turns"),
+        "mem_hi": Limit(10, "%", "decode from the card's own memory reads more"),
+    },
+    confirmed=(
+        Route(
+            "the log puts weights into host memory",
+            when=("outside_share >= some",),
+            uses=("config",),
+            says="Weights lie outside GPU memory. CPU buffers of {cpu_mib:MiB}, the cards' of {device_mib:MiB}, {weights_mib:MiB} of weights: {outside_share:share} are outside, "
+            "without the token embedding at the low end.",
+        ),
+        Route(
+            "the log leaves a fifth of the layers to the CPU",
+            when=("layers_left_share >= fifth",),
+            uses=("config",),
+            says="Weights lie outside GPU memory. {layers_on_cards:int} of {layers:int} layers are on the cards, {layers_left_share:share} are not.",
+        ),
+        Route(
+            "tokens flow while the cards hold less than half of the weights",
+            when=("tokens_seen >= 1", "held_share_max < half_held", "rounds >= enough"),
+            uses=("util", "server"),
+            rivals=("elsewhere",),
+            says="The model is not in the memory of these cards. They hold {used_mib:MiB} at most, the weights are {weights_mib:MiB}, and tokens flow.",
+        ),
+    ),
+    ruled_out=(
+        Route(
+            "all layers and experts are on the cards, and their memory holds the weights",
+            when=("layers_left <= 0", "outside_share < some", "held_share_min >= all_held", "rounds >= enough"),
+            uses=("config", "util"),
+            says="The weights are in GPU memory. {layers_on_cards:int} of {layers:int} layers on the cards, CPU buffers of {cpu_mib:MiB} ({outside_share:share} of the weights), "
+            "and the cards hold {held_share_min:share} of the weights' size or more.",
+        ),
+    ),
+    fits=(
+        Route(
+            "the cards hold less than the weights",
+            when=("tokens_seen >= 1", "held_share_max < all_held", "rounds >= enough"),
+            uses=("util", "server"),
+            rivals=("elsewhere",),
+            says="The cards hold less than the weights. {used_mib:MiB} at most against {weights_mib:MiB}, while tokens flow.",
+        ),
+        Route(
+            "every card is a little busy and its memory hardly read",
+            when=("util_card_max <= busy_hi", "util_card_min >= busy_lo", "util_sum_mean <= sum_hi", "util_mem_max < mem_hi", "tokens_seen >= 1", "layers_left > 0"),
+            uses=("util", "config"),
+            rivals=("waiting", "elsewhere"),
+            says="The cards are a little busy each. {cards_text} = {util_sum_mean:%}, memory at {util_mem_max:%} at most, and {layers_left:int} layers are not on the cards.",
+        ),
+    ),
+    rivals={
+        "elsewhere": Rival(
+            "the model is on a card that these samples do not show: another index, container or host",
+            closed=("cards_missing <= 0",),
+            settle="the server's start-up log (it names its devices), or --given gpu.count=N, and samples of all cards of that host",
+        ),
+        "waiting": Rival(
+            "cards that wait for the host, the scheduler or the client",
+            closed=("outside_share >= some",),
+            settle="the buffer sizes in the server's start-up log",
+        ),
+    },
+    collect={
+        "outside_share": _LOG + ", and the model's size",
+        "layers_left_share": _LOG,
+        "layers_left": _LOG,
+        "tokens_seen": "the server's log of the run",
+        "held_share_max": _MEMORY,
+        "held_share_min": _MEMORY,
+        "rounds": _MEMORY,
+        "util_card_max": _MEMORY,
+        "util_card_min": _MEMORY,
+        "util_sum_mean": _MEMORY,
+        "util_mem_max": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt   (while the load runs)",
+        "cards_missing": "the server's start-up log, which names its devices, or --given gpu.count=N",
+    },
+    means="The CPU is one more stage of every token: its time adds to that of the cards.",
+    remedy="Put everything on the cards: a smaller quantisation, a shorter context, a quantised KV cache, or experts alone on the CPU where it must be.",
+    not_a_remedy="A faster card or a faster link between cards does not shorten the CPU's part of a token.",
+    next=(
+        Experiment(
+            "the same run with more or fewer layers on the cards",
+            "llama-server ... -ngl 99 -c 4096   (or fewer layers), the same prompts",
+            "the token gets faster as the CPU's part shrinks: it is the cause; it stays: it is not",
+            cost=1,
+        ),
+        Experiment(
+            "watch the CPU and the page faults while tokens flow",
+            "pidstat -u -r -p $(pidof llama-server) 1 30",
+            "many busy cores: the CPU computes; major faults: weights come from disk",
+            cost=1,
+        ),
+    ),
+)

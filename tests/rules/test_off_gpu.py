@@ -1,0 +1,95 @@
+"""Weights in host memory: buffers, layers, memory that is too small."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from small_store import Rows, config, samples, served, store_of, verdict
+
+from gpuverdict.engine.store import Store
+from gpuverdict.rules.off_gpu import RULE
+
+GIB = 1024.0
+MODEL = {"file_bytes": 40.0 * 2**30, "layers": 80.0, "hidden": 8192.0}  # embedding at most 4096 MiB
+
+
+def log(cpu: float | None, devices: list[float] = [], **more: Any) -> Rows:  # noqa: B006
+    rows = config(server="llama.cpp", build=7000, **({"cpu_model_mib": cpu} if cpu is not None else {}), **more)
+    return rows + [
+        {"source_id": 0, "line": 50 + i, "server": "llama.cpp", "run": 0, "key": "device_model_mib", "value": f"CUDA{i}", "num": mib, "origin": "logged"}
+        for i, mib in enumerate(devices)
+    ]
+
+
+def store(settings: Rows, model: dict[str, float] | None = MODEL, mem: float | None = None, cards: int = 1, **read: Any) -> Store:
+    tables: dict[str, Rows] = {"server_config": settings, "requests": served([(1000.0, 1040.0)])}
+    if model:
+        tables["models"] = [{"source_id": 0, "section": 0, **model}]
+    if mem is not None:
+        tables["gpu_samples"] = samples(40, cards, mem_used=mem / cards, **{"util_gpu": 10.0, **read})
+    return store_of(**tables)
+
+
+def test_experts_on_the_cpu_are_confirmed_although_all_layers_are_offloaded() -> None:
+    found = verdict(RULE, store(log(34 * GIB, [9 * GIB], layers_offloaded=81, layers_total=81)))
+    assert found.verdict == "confirmed"
+    low, high = found.numbers["outside_share"]
+    assert low == pytest.approx((40 - 9 - 4) / 40)
+    assert high == pytest.approx(34 / 40)
+    assert found.evidence
+
+
+def test_the_token_embedding_alone_does_not_count() -> None:
+    found = verdict(RULE, store(log(3 * GIB, [37 * GIB], layers_offloaded=81, layers_total=81)))
+    assert found.verdict == "cannot-tell"
+    assert found.numbers["outside_share"][0] == 0
+
+
+def test_a_mapped_buffer_as_large_as_the_file_is_no_proof() -> None:
+    """The range of a mapped file goes from the first to the last tensor; the cards hold everything."""
+    assert verdict(RULE, store(log(40 * GIB, [39.5 * GIB], layers_offloaded=81, layers_total=81))).verdict == "cannot-tell"
+
+
+def test_layers_left_to_the_cpu_are_confirmed_without_buffer_sizes() -> None:
+    assert verdict(RULE, store(log(None, layers_offloaded=0, layers_total=33), model=None)).verdict == "confirmed"
+    assert verdict(RULE, store(log(None, layers_offloaded=20, layers_total=33), model=None)).verdict == "confirmed"
+    assert verdict(RULE, store(log(None, layers_offloaded=32, layers_total=33), model=None)).verdict == "cannot-tell"
+
+
+def test_ruled_out_needs_layers_buffers_and_memory() -> None:
+    full = log(0.5 * GIB, [39.5 * GIB], layers_offloaded=81, layers_total=81)
+    assert verdict(RULE, store(full, mem=44 * GIB, cards=2)).verdict == "ruled-out"
+    assert verdict(RULE, store(full)).verdict == "cannot-tell", "memory was not logged"
+    assert verdict(RULE, store(full, mem=39 * GIB, cards=2)).verdict != "ruled-out"
+    offloaded_only = log(None, layers_offloaded=81, layers_total=81)
+    assert verdict(RULE, store(offloaded_only, mem=44 * GIB)).verdict == "cannot-tell", "experts may be on the CPU"
+
+
+def test_a_model_that_is_not_on_the_card_fits_until_no_card_is_missing() -> None:
+    found = verdict(RULE, store(log(None), mem=3.0, util_gpu=0.0))
+    assert found.verdict == "fits"
+    assert "another index, container or host" in found.rivals_open[0].name
+    known = verdict(RULE, store(log(None, split_devices=1), mem=3.0, util_gpu=0.0))
+    assert known.verdict == "confirmed"
+    assert verdict(RULE, store(log(None, split_devices=2), mem=3.0, util_gpu=0.0)).verdict == "fits"
+
+
+def test_no_tokens_no_model_size_no_claim() -> None:
+    assert verdict(RULE, store(log(None, split_devices=1), model=None, mem=3.0)).verdict == "cannot-tell"
+    idle = store_of(server_config=log(None, split_devices=1), models=[{"section": 0, **MODEL}], gpu_samples=samples(40, 1, mem_used=3.0, util_gpu=0.0))
+    assert verdict(RULE, idle).verdict == "cannot-tell"
+
+
+def test_cards_in_turns_are_not_called_off_gpu() -> None:
+    full = log(0.5 * GIB, [13 * GIB] * 3, layers_offloaded=81, layers_total=81)
+    assert verdict(RULE, store(full, mem=44 * GIB, cards=3, util_gpu=33.0)).verdict == "ruled-out"
+
+
+def test_a_little_busy_with_a_layer_left_fits() -> None:
+    found = verdict(RULE, store(log(None, layers_offloaded=75, layers_total=81), cards=2, mem=44 * GIB, util_gpu=12.0, util_mem=4.0))
+    assert found.verdict == "fits"
+
+
+def test_settings_of_another_run_confirm_nothing() -> None:
+    assert verdict(RULE, store(config(server="llama.cpp", build=7000, origin="estimated", layers_offloaded=0, layers_total=33), model=None)).verdict != "confirmed"
