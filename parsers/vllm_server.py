@@ -1061,8 +1061,9 @@ PARSER = LineFormat(
                 ],
                 "server_events": [{"kind": "fallback", "detail": "eager"}],
                 "server_config": _says(
-                    "version=0.20.1rc1.dev3+gabc, data_parallel=1, draft_tokens=2, pipeline_parallel=1, slots=256..1024, speculation=on, split=none, "
-                    "tensor_parallel=1, chunked_prefill=true, max_batched_tokens=4096, device_mem_gib=95, gpu_mem_util=0.9, eager=true, engine_core=v1"
+                    "version=0.20.1rc1.dev3+gabc, data_parallel=1, draft_tokens=2, pipeline_parallel=1, slots=256..1024, split=none, "
+                    "tensor_parallel=1, chunked_prefill=true, max_batched_tokens=4096, device_mem_gib=95, gpu_mem_util=0.9, eager=true, engine_core=v1, "
+                    "speculation=on"
                 ),
             },
         ),

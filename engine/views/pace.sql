@@ -9,7 +9,7 @@ WITH eval_rates AS (
 ), totals AS (
     SELECT
         sc.scope_id, max(b.aggregate_tok_s) FILTER (b.aggregate_counts IS DISTINCT FROM 'total') AS x_out,
-        max(b.aggregate_tok_s) FILTER (b.aggregate_counts = 'total') AS x_total,
+        greatest(max(b.total_tok_s), max(b.aggregate_tok_s) FILTER (b.aggregate_counts = 'total')) AS x_total,
         max((b.input_tokens + b.output_tokens) / b.wall_s) AS x_counted, max(b.accept_len) AS accept_len,
         max(b.per_stream_tok_s) AS r_any, min_by({'source_id': b.source_id, 'line': b.line}, b.line, 2) AS ev
     FROM main.bench_steps b
@@ -44,10 +44,10 @@ WITH eval_rates AS (
 SELECT
     scope_id, concurrency, batch_lo, batch_hi,
     -- a speculative step gives accept_len tokens
-    CASE WHEN concurrency = 1 OR r_is_decode THEN least(CASE WHEN r_is_decode THEN r END, rate_lo) ELSE x_out / batch_hi END
+    CASE WHEN concurrency = 1 OR r_is_decode THEN coalesce(least(CASE WHEN r_is_decode THEN r END, rate_lo), x_out) ELSE x_out / batch_hi END
         / coalesce(accept_len, 1) AS steps_lo,
-    CASE WHEN concurrency = 1 OR r_is_decode THEN greatest(CASE WHEN r_is_decode THEN r END, rate_hi)
-        -- a total with prompts is at least the output
+    -- a total with prompts is at least the output; a per-stream rate of unknown meaning is at most the decode rate
+    CASE WHEN concurrency = 1 OR r_is_decode THEN coalesce(greatest(CASE WHEN r_is_decode THEN r END, rate_hi), greatest(x_out, x_total, r))
         ELSE coalesce(x_out, x_total) / batch_lo END
         / coalesce(accept_len, 1) AS steps_hi,
     x_out, coalesce(x_total, x_counted) AS x_total, kv_usage, longest, accept_len,
