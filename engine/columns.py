@@ -478,6 +478,7 @@ TARGETS = {
     **{("req_s", s): "req_s" for s in ("", "mean")},
     **{("aggregate", s): "aggregate_tok_s" for s in ("", "mean", "p50")},
     **{("per_stream", s): "per_stream_tok_s" for s in ("", "mean", "p50")},
+    **{("with_prompts", s): "total_tok_s" for s in ("", "mean", "p50")},
 }
 TO_MS = {"s": 1000.0, "ms": 1.0, "us": 0.001, "min": 60000.0}
 TO_S = {"s": 1.0, "ms": 0.001, "us": 1e-6, "min": 60.0}

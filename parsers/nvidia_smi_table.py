@@ -447,6 +447,8 @@ class NvidiaSmiTable:
         text = head.text
         if _CURSOR.search(text) and _WATCH.search(text):
             return Refusal(70, "`watch nvidia-smi` into a file holds screen differences: record with --query-gpu=... --format=csv -l 1 -f FILE")
+        if "NVITOP " in text:
+            return None  # the same cells, another tool: parsers/nvitop.py
         if "|" in text and re.search(rf"{_CARD}.*\n+.*?{_VALUES}", text, re.M):
             lines = [x for x in text.splitlines()[:5000] if x.strip(" \t\r`>")]
             foreign = sum("|" not in x and not re.search(_DATE, x) and not re.match(r"^\W*$", x) for x in lines)

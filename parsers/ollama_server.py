@@ -50,7 +50,7 @@ _LINES = (
             "took_m": Num(r"\| \d{3} \| +(?:\d+h)?(\d+)m\d"),
             "took_s": Num(r"\| \d{3} \| +(?:\d+h)?(?:\d+m)?([\d.]+)s \|"),
             "took_ms": Num(r"\| \d{3} \| +([\d.]+)ms \|"),
-            "took_us": Num(r"\| \d{3} \| +([\d.]+)[^\s\w.|]\w?s \||\| \d{3} \| +([\d.]+)[µμu]s \|"),
+            "took_us": Num(r"\| \d{3} \| +([\d.]+)[^\s\d.|hms]{1,3}s \|"),
             "method": Text(r"\| (GET|POST|HEAD|PUT|DELETE|OPTIONS|PATCH) "),
             "path": Text(rf'\| POST +"({_PATHS})(?:\?[^"]*)?"'),
         },
@@ -200,15 +200,15 @@ _NOISE = (
 
 _REQUESTS = """
 WITH timed AS (
-    SELECT *, coalesce(took_us / 1e6, took_ms / 1e3, coalesce(took_h, 0) * 3600 + coalesce(took_m, 0) * 60 + took_s) AS seconds
+    SELECT *, coalesce(took_us / 1e6, took_ms / 1e3, coalesce(took_h, 0) * 3600 + coalesce(took_m, 0) * 60 + took_s) AS lasted
     FROM staged WHERE kind = 'gin' AND path IS NOT NULL
 )
 SELECT line, 'server' AS origin, 'ollama' AS server, run, CAST(run AS VARCHAR) || ':line ' || CAST(line AS VARCHAR) AS request,
-    t - seconds AS queued_at, t AS finished_at, CASE WHEN t IS NOT NULL THEN res + CASE WHEN seconds >= 60 THEN 1 ELSE 0 END END
+    t - lasted AS queued_at, t AS finished_at, CASE WHEN t IS NOT NULL THEN res + CASE WHEN lasted >= 60 THEN 1 ELSE 0 END END
         AS resolution_s,
-    seconds AS latency_s,
+    lasted AS latency_s,
     CASE WHEN code BETWEEN 200 AND 299 THEN 'ok' WHEN code = 499 THEN 'cancelled' ELSE 'failed' END AS status
-FROM timed WHERE seconds IS NOT NULL ORDER BY line
+FROM timed WHERE lasted IS NOT NULL ORDER BY line
 """
 
 # one load: from a runner's start with a model to the next; lines of the scheduler's plan come just before it

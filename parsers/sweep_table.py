@@ -39,7 +39,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, replace, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -686,13 +686,15 @@ def _systems(usable: list[Column], reasons: list[str]) -> list[tuple[str, list[C
 
 
 def _preferred(usable: list[Column]) -> list[Column]:
-    """Of aggregates under one name the one that counts output; prompt plus output is the second choice."""
+    """Of aggregates under one name the one that counts output; prompt plus output beside it has a column of its own."""
     order = {"output": 0, "": 1, "total?": 2, "total": 2}
     out = []
     for c in usable:
         rivals = [d for d in usable if d.target == c.target and d.means.rest == c.means.rest] if c.means.role == "aggregate" else [c]
         if order.get(c.means.counts, 1) == min(order.get(d.means.counts, 1) for d in rivals):
             out.append(c)
+        elif c.means.counts in ("total", "total?"):
+            out.append(replace(c, means=replace(c.means, role="with_prompts")))
     return out
 
 

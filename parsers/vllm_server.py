@@ -630,7 +630,7 @@ def _words(**keys: str) -> str:
 def _ranges(**keys: str) -> str:
     """UNION ALL parts: smallest and largest value over the workers of a run."""
     return "\n    UNION ALL ".join(
-        f"SELECT run, min(line), NULL, '{key}', NULL, min({column}), CASE WHEN max({column}) > min({column}) THEN max({column}) END, 'logged' "
+        f"SELECT run, min(line), NULL, '{key}', NULL, min({column}), nullif(max({column}), min({column})), 'logged' "
         f"FROM ranked WHERE {column} IS NOT NULL GROUP BY run"
         for key, column in keys.items()
     )
@@ -715,7 +715,8 @@ WITH {_PLACED}, ranked AS (
         CASE WHEN kind IN ('spec', 'v0 spec') THEN line ELSE 1000000000000 + rank END) AS word
     FROM ranked WHERE kind IN ('spec', 'v0 spec') OR spec_config IS NOT NULL GROUP BY run
 ), found(run, line, engine, key, word, num, num_hi, origin) AS (
-    {_numbers(tensor_parallel="tp", pipeline_parallel="pp", data_parallel="dp", n_ctx_slot="ctx", max_batched_tokens="batched", gpu_mem_util="util")}
+    {_numbers(tensor_parallel="tp", pipeline_parallel="pp", data_parallel="dp", n_ctx_slot="ctx")}
+    UNION ALL {_numbers(max_batched_tokens="batched", gpu_mem_util="util")}
     UNION ALL {_numbers(draft_tokens="coalesce(drafts, draft_tokens)", kv_concurrency="concurrency")}
     UNION ALL {_words(version="version", quantisation="quant", kv_dtype="kv_dtype", attention="attention", prefix_caching="prefix_caching")}
     UNION ALL {_words(chunked_prefill="chunked", graph_capture="graphs")}
@@ -984,8 +985,8 @@ PARSER = LineFormat(
                     {"accept_len": 3.0, "running": None},
                 ],
                 "server_config": _says(
-                    "version=0.6.4.post1, data_parallel=1, eager=false, pipeline_parallel=1, prefix_caching=true, quantisation=none, slots=96, "
-                    "split=none, tensor_parallel=1, device_mem_gib=23.5, engine_core=v0, gpu_mem_util=0.85, kv_gib_per_rank=3.13, "
+                    "version=0.6.4.post1, data_parallel=1, eager=false, pipeline_parallel=1, prefix_caching=true, quantisation=none, "
+                    "slots=96, split=none, tensor_parallel=1, device_mem_gib=23.5, engine_core=v0, gpu_mem_util=0.85, kv_gib_per_rank=3.13, "
                     "weights_gib_per_rank=15.5, kv_tokens=24000, kv_concurrency=2.93, n_ctx_slot=8192, draft_tokens=4, speculation=on"
                 ),
             },
@@ -1021,8 +1022,8 @@ PARSER = LineFormat(
                     {"engine": 1, "run": 0, "running": 47.0, "waiting": 0.0},
                 ],
                 "server_config": _says(
-                    "slots=96, slots_per_engine=48, data_parallel=2, engine_core=v1, n_ctx_slot=8192, pipeline_parallel=1, quantisation=fp8, "
-                    "speculation=off, split=data, tensor_parallel=1, version=0.9.1, kv_tokens=120032, kv_tokens=118000"
+                    "slots=96, slots_per_engine=48, data_parallel=2, engine_core=v1, n_ctx_slot=8192, pipeline_parallel=1, "
+                    "quantisation=fp8, speculation=off, split=data, tensor_parallel=1, version=0.9.1, kv_tokens=120032, kv_tokens=118000"
                 ),
             },
         ),
@@ -1061,9 +1062,9 @@ PARSER = LineFormat(
                 ],
                 "server_events": [{"kind": "fallback", "detail": "eager"}],
                 "server_config": _says(
-                    "version=0.20.1rc1.dev3+gabc, data_parallel=1, draft_tokens=2, pipeline_parallel=1, slots=256..1024, split=none, "
-                    "tensor_parallel=1, chunked_prefill=true, max_batched_tokens=4096, device_mem_gib=95, gpu_mem_util=0.9, eager=true, engine_core=v1, "
-                    "speculation=on"
+                    "version=0.20.1rc1.dev3+gabc, data_parallel=1, draft_tokens=2, pipeline_parallel=1, slots=256..1024, "
+                    "split=none, tensor_parallel=1, chunked_prefill=true, max_batched_tokens=4096, device_mem_gib=95, gpu_mem_util=0.9, eager=true, "
+                    "engine_core=v1, speculation=on"
                 ),
             },
         ),

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from gpuverdict.engine.testing import check_conformance, check_counts, check_cut, rows_of
 from gpuverdict.parsers.vllm_bench_console import PARSER
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 VLLM, COMMENTED, SGLANG, OFFLINE = (s.text for s in PARSER.samples)
 # these honestly differ when the line that would discredit or explain them is cut off
@@ -44,14 +43,14 @@ def test_conformance() -> None:
 
 
 @given(share=st.floats(0, 1), which=st.integers(0, 3))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_a_cut_invents_nothing(share: float, which: int) -> None:
     text = PARSER.samples[which].text
     check_cut(PARSER, text, int(share * len(text)), DERIVED)
 
 
 @given(lines=st.lists(st.sampled_from([line for s in PARSER.samples for line in s.text.split("\n")]), max_size=30))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_shuffled_lines_raise_nothing(lines: list[str]) -> None:
     text = "\n".join(lines) + "\n"
     rows, counts = rows_of(PARSER, text)
