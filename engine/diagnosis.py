@@ -6,6 +6,7 @@ A confirmed state is not yet a cause: a limit whose removal gains less than a te
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from .result import Answer, Finding, Headline, Primary
 from .store import Store
@@ -21,6 +22,9 @@ def diagnose(store: Store, findings: Iterable[Finding]) -> tuple[list[Primary], 
     """Two answers per scope and the headline: the confirmed answer of the highest offered concurrency, else undetermined."""
     findings = list(findings)
     gains = {row["scope_id"]: row for row in store.rows_of("SELECT * FROM main.slot_gain")}
+    budgets: dict[int, list[dict[str, Any]]] = {}
+    for row in store.rows_of("SELECT * FROM main.budget ORDER BY scope_id, place"):
+        budgets.setdefault(row.pop("scope_id"), []).append(row)
     primaries = []
     for scope in store.rows_of("SELECT * FROM main.scopes ORDER BY scope_id"):
         here = {f.rule: f for f in findings if f.scope.label == scope["label"] and f.verdict == "confirmed"}
@@ -29,7 +33,7 @@ def diagnose(store: Store, findings: Iterable[Finding]) -> tuple[list[Primary], 
                 scope=scope["label"],
                 concurrency=scope["concurrency"],
                 throughput=_throughput(here, gains.get(scope["scope_id"])),
-                speed=_speed(here),
+                speed=_speed(here, budgets.get(scope["scope_id"], [])),
             )
         )
     return primaries, _headline(primaries)
@@ -54,18 +58,38 @@ def _limit(finding: Finding, gain: dict[str, float] | None) -> Answer:
     return answer
 
 
-def _speed(here: dict[str, Finding]) -> Answer:
+def _speed(here: dict[str, Finding], budget: list[dict[str, Any]]) -> Answer:
+    shown = [{**{k: _rounded(v) for k, v in part.items()}} for part in budget]
     for rule in SPEED_RULES:
         if rule in here and not (rule in STATE_ONLY and here[rule].claim == "state"):
-            return Answer(rule=rule, verdict="confirmed", sentence=here[rule].sentence)
+            return Answer(rule=rule, verdict="confirmed", sentence=here[rule].sentence, budget=shown)
     turns = here.get("turn-taking")
     if turns and isinstance(total := turns.numbers.get("util_sum"), float) and total >= SERIAL_SUM:
         cards = turns.numbers.get("cards")
         return Answer(
             rule="turn-taking", verdict="confirmed", sentence=turns.sentence, gain=[1.0, cards] if isinstance(cards, float) else None,
-            gain_note="an ideal tensor split, upper bound",
+            gain_note="an ideal tensor split, upper bound", budget=shown,
         )
-    return Answer()
+    return Answer(budget=shown, gain_note=_leading(budget))
+
+
+def _rounded(value: Any) -> Any:
+    return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
+def _leading(budget: list[dict[str, Any]]) -> str:
+    """Nothing is confirmed: the component that must take half of the step, or the only one that is not bounded away, is named."""
+    parts = [p for p in budget if p["component"] != "unexplained"]
+    step = next((p["step_hi_ms"] for p in budget if p["step_hi_ms"]), None)
+    if not parts or not step:
+        return ""
+    largest = max(parts, key=lambda p: p["lo_ms"])
+    others = [p["hi_ms"] for p in parts if p is not largest]
+    if largest["lo_ms"] >= 0.5 * step:
+        return f"the step time fits {largest['component']}: at least {100 * largest['lo_ms'] / step:.0f} % of it"
+    if all(h is not None for h in others) and sum(h for h in others if h is not None) <= 0.3 * step and largest["hi_ms"] is None:
+        return f"the step time fits {largest['component']}: all else is at most {100 * sum(h for h in others if h) / step:.0f} % of it"
+    return ""
 
 
 def _headline(primaries: list[Primary]) -> Headline:

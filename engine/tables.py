@@ -420,7 +420,9 @@ VIEWS: tuple[View, ...] = (
     View("gpu_catalog_match", "Cards of the catalogue that the files name."),
     View("model_facts", "What is known of the model, logged before given before catalogue."),
     View("roofs", "Bytes of one pass and the bandwidth that serves it, as intervals."),
+    View("step_bytes", "Bytes that one decode step moves, as an interval."),
     View("link_load", "What the link between the cards has to carry, and over what."),
+    View("budget", "The time of one decode step and what could fill it, as intervals."),
     View("scope_evidence", "The grade of every input in every scope."),
     View("slot_gain", "What removing the slot limit could gain, extrapolated from the steps below it."),
 )

@@ -103,7 +103,9 @@ def _lines(first: int, text: str, state: _State) -> pl.DataFrame:
     # another table (PROCESS INFO) ends this one
     other = pl.col("text").str.contains(r"^(?:PROCESS INFO:|GPU\s+[A-Z]|gpu,)") & ~is_header
     frame = frame.with_columns(is_header=is_header, header=pl.when(is_header).then("text").when(other).then(pl.lit("")).forward_fill())
-    frame = frame.with_columns(pl.col("header").fill_null(state.header), number=pl.col("is_header").cum_sum().cast(pl.Int64) + state.headers)
+    frame = frame.with_columns(
+        pl.col("header").fill_null(state.header), number=pl.col("is_header").cum_sum().cast(pl.Int64) + state.headers
+    )
     state.header, state.headers = frame["header"][-1], int(frame["number"][-1])
     return frame.with_columns(cut=(pl.col("line") == frame["line"][-1]) & pl.lit(cut))
 
@@ -130,7 +132,11 @@ def _read(group: pl.DataFrame, header: str, state: _State) -> pl.DataFrame:
     columns: dict[str, list[pl.Expr]] = {}
     for name, into in known.items():
         if name in names:
-            value = cell(name).str.extract(r"^([0-9]+(?:\.[0-9]+)?)(?:/[0-9.]+)?(?: (?:%|W|Â?°?C|MHz|MB|GB))?$", 1).cast(pl.Float64, strict=False)
+            value = (
+                cell(name)
+                .str.extract(r"^([0-9]+(?:\.[0-9]+)?)(?:/[0-9.]+)?(?: (?:%|W|Â?°?C|MHz|MB|GB))?$", 1)
+                .cast(pl.Float64, strict=False)
+            )
             gib = pl.when(cell(name).str.contains(r" GB$")).then(1024.0).otherwise(1.0)
             columns.setdefault(into, []).append(value * gib if into.startswith("mem_u") or into == "mem_total" else value)
             if name == "vram_usage":

@@ -159,7 +159,9 @@ def _typed(series: pl.DataFrame, state: _State) -> pl.DataFrame:
     key = pl.concat_str("name", pl.lit("{"), "labels")
     if state.first is None and len(series):
         state.first = series.select(key.first()).item()
-    series = series.with_columns(scrape=(key == state.first).cum_sum().cast(pl.Int64) + state.scrape, gpu=_label("gpu"), mig=_label("GPU_I_ID"))
+    series = series.with_columns(
+        scrape=(key == state.first).cum_sum().cast(pl.Int64) + state.scrape, gpu=_label("gpu"), mig=_label("GPU_I_ID")
+    )
     state.scrape = int(series["scrape"][-1]) if len(series) else state.scrape
     state.odd["mig-instance-rows"] += series["mig"].is_not_null().sum()
     series = series.filter(pl.col("gpu").str.contains("^[0-9]{1,4}$") & pl.col("mig").is_null()).with_columns(
@@ -244,7 +246,10 @@ def _finish(state: _State, emit: Emit) -> None:
             "line": state.first_line, "kind": "utc" if state.timed else "none", "resolution_s": 1e-3 if state.timed else None,
             "interval_s": float(median(steps)) if steps else None,
         }  # fmt: skip
-        emit("clocks", pl.DataFrame([row], schema={"line": pl.Int64, "kind": pl.String, "resolution_s": pl.Float64, "interval_s": pl.Float64}))
+        emit(
+            "clocks",
+            pl.DataFrame([row], schema={"line": pl.Int64, "kind": pl.String, "resolution_s": pl.Float64, "interval_s": pl.Float64}),
+        )
         types = {"line": pl.Int64, "host": pl.String, "gpu": pl.Int32, "name": pl.String, "uuid": pl.String, "bus_id": pl.String}
         schema = types | {"driver": pl.String, "memory_mib": pl.Float64}
         emit("gpus", pl.DataFrame(list(state.cards.values()), schema=schema))

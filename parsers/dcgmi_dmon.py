@@ -164,7 +164,9 @@ def _read(group: pl.DataFrame, header: str, state: _State) -> pl.DataFrame:
     probes = bool(best.keys() & {"pcie_tx", "pcie_rx"})
     nvml = any(best[c][2] in ("TXTPT", "RXTPT") for c in ("pcie_tx", "pcie_rx") if c in best)
     probe = pl.lit(None if not probes else PROBE_S if nvml else state.interval, pl.Float64)
-    rows = group.select("line", kind=pl.col("cells").list.get(0), gpu=pl.col("cells").list.get(1).cast(pl.Int32), pcie_probe_s=probe, **columns)
+    rows = group.select(
+        "line", kind=pl.col("cells").list.get(0), gpu=pl.col("cells").list.get(1).cast(pl.Int32), pcie_probe_s=probe, **columns
+    )
     if "event_reasons" in rows.columns:
         rows = rows.with_columns(pl.col("event_reasons").cast(pl.Int64))
     return rows
@@ -205,7 +207,9 @@ def _block(first: int, text: str, state: _State, emit: Emit) -> None:
     counts.noise += quiet
     counts.near_miss += near.height
     counts.other += frame.height - len(taken) - quiet - near.height
-    counts.rejects += [(n, "a row of dcgmi dmon that does not fit its header") for n in near["line"].head(MAX_REJECTS - len(counts.rejects))]
+    counts.rejects += [
+        (n, "a row of dcgmi dmon that does not fit its header") for n in near["line"].head(MAX_REJECTS - len(counts.rejects))
+    ]
     if rows is None or not len(rows):
         return
     instances = rows["kind"].is_in(["GPU-I", "GPU-CI"])

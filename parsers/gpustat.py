@@ -166,7 +166,11 @@ def _rows(rows: pl.DataFrame, first: int, state: _State, emit: Emit) -> None:
     for row in rows.unique("gpu", keep="first", maintain_order=True).iter_rows(named=True):  # one step per card
         _card(state, row["line"], row["gpu"], row["name"], row["mem_total"], row["power_limit_w"])
     emit("gpu_samples", rows.select("line", "gpu", "cycle", "time", *_SAMPLE_TYPES))
-    found = rows.select("line", "gpu", "cycle", "time", p=pl.col("processes").fill_null("").str.extract_all(_PROCESS)).explode("p").drop_nulls("p")
+    found = (
+        rows.select("line", "gpu", "cycle", "time", p=pl.col("processes").fill_null("").str.extract_all(_PROCESS))
+        .explode("p")
+        .drop_nulls("p")
+    )
     if len(found):
         g = pl.col("p").str.extract_groups(_PROCESS)
         emit("gpu_processes", found.select(
@@ -251,7 +255,14 @@ def _finish(state: _State, emit: Emit) -> None:
         row = [(state.first_line, "local-no-zone" if timed else "none", state.resolution, float(median(steps)) if steps else None)]
         schema = {"line": pl.Int64, "kind": pl.String, "resolution_s": pl.Float64, "interval_s": pl.Float64}
         emit("clocks", pl.DataFrame(row, schema=schema, orient="row"))
-        types = {"line": pl.Int64, "gpu": pl.Int32, "name": pl.String, "uuid": pl.String, "memory_mib": pl.Float64, "power_limit_w": pl.Float64}
+        types = {
+            "line": pl.Int64,
+            "gpu": pl.Int32,
+            "name": pl.String,
+            "uuid": pl.String,
+            "memory_mib": pl.Float64,
+            "power_limit_w": pl.Float64,
+        }
         emit("gpus", pl.DataFrame(list(state.cards.values()), schema=types))
     odd = [(state.first_line or 1, k, n, _NOTES[k]) for k, n in state.odd.items() if n]
     if odd:

@@ -190,7 +190,9 @@ def _rounds(rows: pl.DataFrame, state: _State) -> pl.DataFrame:
             state.start = start
         state.last, state.cycle = rows["time"][-1], int(rows["cycle"][-1])
         return rows
-    key = pl.concat_str(pl.col("card").fill_null(""), pl.lit(" "), pl.col("pid").cast(pl.String).fill_null(""), pl.col("name").fill_null(""))
+    key = pl.concat_str(
+        pl.col("card").fill_null(""), pl.lit(" "), pl.col("pid").cast(pl.String).fill_null(""), pl.col("name").fill_null("")
+    )
     rows = rows.with_columns(key=key)
     seen = {k: state.seen[k] for k in rows["key"].unique().to_list()}
     n = pl.col("key").replace_strict(seen, default=0, return_dtype=pl.Int64) + pl.int_range(pl.len()).over("key")
@@ -207,7 +209,11 @@ def _block(first: int, text: str, state: _State, emit: Emit) -> None:
 
     frame = _lines(first, text, state)
     candidates = frame.filter(~pl.col("is_header") & (pl.col("header") != "") & pl.col("text").str.contains(",", literal=True))
-    found = [_read(group, names, state) for (header,), group in candidates.group_by("header", maintain_order=True) if (names := _names(str(header)))]
+    found = [
+        _read(group, names, state)
+        for (header,), group in candidates.group_by("header", maintain_order=True)
+        if (names := _names(str(header)))
+    ]
     rows = pl.concat(found).sort("line") if found else None
     good = rows.height if rows is not None else 0
     blank = frame.filter(pl.col("text") == "").height
@@ -219,7 +225,9 @@ def _block(first: int, text: str, state: _State, emit: Emit) -> None:
     counts.noise += blank + headers
     counts.near_miss += near.height
     counts.other += frame.height - good - blank - headers - near.height
-    counts.rejects += [(n, "a row of --query-compute-apps that does not fit its header") for n in near["line"].head(MAX_REJECTS - len(counts.rejects))]
+    counts.rejects += [
+        (n, "a row of --query-compute-apps that does not fit its header") for n in near["line"].head(MAX_REJECTS - len(counts.rejects))
+    ]
     if rows is None or not good:
         return
     state.rows += good
@@ -241,7 +249,10 @@ def _finish(state: _State, emit: Emit) -> None:
             "line": line, "kind": "local-no-zone" if state.timed else "none", "resolution_s": 1e-3 if state.timed else None,
             "interval_s": float(median(steps)) if steps else None,
         }  # fmt: skip
-        emit("clocks", pl.DataFrame([row], schema={"line": pl.Int64, "kind": pl.String, "resolution_s": pl.Float64, "interval_s": pl.Float64}))
+        emit(
+            "clocks",
+            pl.DataFrame([row], schema={"line": pl.Int64, "kind": pl.String, "resolution_s": pl.Float64, "interval_s": pl.Float64}),
+        )
     if state.about:
         schema = {"line": pl.Int64, "name": pl.String, "uuid": pl.String, "bus_id": pl.String}
         emit("gpus", pl.DataFrame(list(state.about.values()), schema=schema))
@@ -262,7 +273,16 @@ _SAMPLES = (
         f"2026/02/03 04:05:08.102, NVIDIA H200, 00000000:93:00.0, 1650000000001, {_U.format(1)}, 4101, serve, 99 MiB\n",
         rows={
             "gpu_processes": [
-                {"line": 2, "gpu": 0, "cycle": 0, "time": 1770091506.1, "pid": 4100, "name": "/opt/a,b/serve", "mem_used": 2566.0, "kind": "C"},
+                {
+                    "line": 2,
+                    "gpu": 0,
+                    "cycle": 0,
+                    "time": 1770091506.1,
+                    "pid": 4100,
+                    "name": "/opt/a,b/serve",
+                    "mem_used": 2566.0,
+                    "kind": "C",
+                },
                 {"line": 3, "gpu": 1, "cycle": 0, "pid": 4101, "mem_used": None},
                 {"line": 4, "gpu": 1, "cycle": 1, "time": 1770091508.102, "mem_used": 99.0},
             ],

@@ -37,8 +37,12 @@ _LINK = re.compile(r"^[> \t]*Link ([0-9]{1,2}): (?:([0-9]+(?:\.[0-9]+)?) GB/s|(<
 _DATA = re.compile(r"^[> \t]*Link ([0-9]{1,2}): (?:(Data) ([TR]x)|([TR]x)0): ([0-9]{1,18}) KiB\s*$")
 _RAW = re.compile(r"^[> \t]*Link ([0-9]{1,2}): (?:Raw [TR]x|[TR]x1): [0-9]+ KiB\s*$")
 _NEAR = re.compile(r"^[> \t]*Link [0-9]+: ")
-_CTIME = re.compile(r"^[> \t]*(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? ([A-Z][a-z]{2}) +([0-9]{1,2}) ([0-9:]{8})(?: (?:[AP]M))?(?: ([A-Z]{2,5}))? ([0-9]{4})\s*$")
-_ISO = re.compile(r"^[> \t\[]*([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2}:[0-9]{2})(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:?[0-9]{2})?\]?\s*$")
+_CTIME = re.compile(
+    r"^[> \t]*(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? ([A-Z][a-z]{2}) +([0-9]{1,2}) ([0-9:]{8})(?: (?:[AP]M))?(?: ([A-Z]{2,5}))? ([0-9]{4})\s*$"
+)
+_ISO = re.compile(
+    r"^[> \t\[]*([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2}:[0-9]{2})(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:?[0-9]{2})?\]?\s*$"
+)
 _UNIX = re.compile(r"^[> \t]*(1[0-9]{9}(?:\.[0-9]{1,9})?)\s*$")
 _PRODUCT = re.compile(
     r"^(?:(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|Graphics Device)\b[A-Za-z0-9 ()+/-]{0,60}"

@@ -188,7 +188,9 @@ def _block(first: int, text: str, state: _State, emit: Emit) -> None:
 
     frame = _lines(first, text, state)
     candidates = frame.filter((pl.col("kind") == "row") & (pl.col("header") != ""))
-    found = [_read(group, names) for (header,), group in candidates.group_by("header", maintain_order=True) if (names := _names(str(header)))]
+    found = [
+        _read(group, names) for (header,), group in candidates.group_by("header", maintain_order=True) if (names := _names(str(header)))
+    ]
     rows = pl.concat(found).sort("line") if found else None
     good = rows.height if rows is not None else 0
     sizes = dict(frame["kind"].value_counts().iter_rows())

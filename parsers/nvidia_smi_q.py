@@ -228,7 +228,9 @@ def _cards(frame: pl.DataFrame, state: _State) -> pl.DataFrame:
     )
     numbers = []
     for column, (paths, unit, scale, high) in _NUMBERS.items():
-        each = [pl.col(p).str.extract(rf"^(-?[0-9]{{1,12}}(?:\.[0-9]+)?) ?{unit}$", 1).cast(pl.Float64, strict=False) * scale for p in paths]
+        each = [
+            pl.col(p).str.extract(rf"^(-?[0-9]{{1,12}}(?:\.[0-9]+)?) ?{unit}$", 1).cast(pl.Float64, strict=False) * scale for p in paths
+        ]
         value = pl.coalesce(each)
         numbers.append(pl.when(value <= high).then(value).alias(column))
     heads = frame.filter("is_card").select("card", "line")
@@ -280,7 +282,9 @@ def _printouts(frame: pl.DataFrame, state: _State) -> pl.DataFrame:
         attached=pl.col("attached").str.extract(r"^([0-9]{1,4})$", 1).cast(pl.Int64),
     )
     with_cards = frame.filter("is_card").select("printout").unique()
-    out = out.join(with_cards, on="printout", how="semi", maintain_order="left").with_columns(cycle=pl.int_range(pl.len()) + state.cycle + 1)
+    out = out.join(with_cards, on="printout", how="semi", maintain_order="left").with_columns(
+        cycle=pl.int_range(pl.len()) + state.cycle + 1
+    )
     state.cycle += out.height
     for time in out["time"].drop_nulls():  # one step per printout
         if state.last is not None:

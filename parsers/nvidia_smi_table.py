@@ -147,7 +147,14 @@ def _lines(first: int, text: str, counts: Counts) -> pl.DataFrame:
     counts.other += frame.filter(~bare & ~likely).height
     host = pl.col("text").str.extract(_HOST, 1).fill_null("")
     kind = pl.lit("text")
-    for name, pattern in (("box", _BOX), ("near", _NEAR), ("instance", _INSTANCE), ("process", _PROCESS), ("mig", _MIG), ("values", _VALUES)):
+    for name, pattern in (
+        ("box", _BOX),
+        ("near", _NEAR),
+        ("instance", _INSTANCE),
+        ("process", _PROCESS),
+        ("mig", _MIG),
+        ("values", _VALUES),
+    ):
         kind = pl.when(pl.col("text").str.contains(pattern)).then(pl.lit(name)).otherwise(kind)
     for name, pattern in (("card", _CARD), ("date", _DATE), ("banner", _BANNER)):
         kind = pl.when(pl.col("text").str.contains(pattern)).then(pl.lit(name)).otherwise(kind)
@@ -446,7 +453,9 @@ class NvidiaSmiTable:
         """A card line with its line of values anywhere in the head."""
         text = head.text
         if _CURSOR.search(text) and _WATCH.search(text):
-            return Refusal(70, "`watch nvidia-smi` into a file holds screen differences: record with --query-gpu=... --format=csv -l 1 -f FILE")
+            return Refusal(
+                70, "`watch nvidia-smi` into a file holds screen differences: record with --query-gpu=... --format=csv -l 1 -f FILE"
+            )
         if "NVITOP " in text:
             return None  # the same cells, another tool: parsers/nvitop.py
         if "|" in text and re.search(rf"{_CARD}.*\n+.*?{_VALUES}", text, re.M):
@@ -455,7 +464,9 @@ class NvidiaSmiTable:
             banner = re.search(_BANNER, text) is not None
             return Claim(92 if banner else 80, "table of nvidia-smi", shares=foreign > 0)
         if _WATCH.search(text):
-            return Refusal(70, "`watch nvidia-smi` into a file holds screen differences: record with --query-gpu=... --format=csv -l 1 -f FILE")
+            return Refusal(
+                70, "`watch nvidia-smi` into a file holds screen differences: record with --query-gpu=... --format=csv -l 1 -f FILE"
+            )
         if re.search(rf"\|\s*{_BANNER}", text):
             return Refusal(55, "the banner of nvidia-smi is there, but no card with its line of values: is the table complete?")
         return None

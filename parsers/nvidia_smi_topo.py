@@ -128,7 +128,11 @@ class NvidiaSmiTopo:
                 columns, seen = _columns(line), True
             elif columns and (row := _ROW.match(line)) and _pairs(int(row[1]), row[2].split(), columns)[1]:
                 return Claim(90, "matrix of nvidia-smi topo", shares=self._foreign(head.text))
-        return Refusal(45, "a header of nvidia-smi topo without a row of its matrix") if seen and re.search(r"(?m)^GPU0\s+X\b", head.text) else None
+        return (
+            Refusal(45, "a header of nvidia-smi topo without a row of its matrix")
+            if seen and re.search(r"(?m)^GPU0\s+X\b", head.text)
+            else None
+        )
 
     @staticmethod
     def _foreign(text: str) -> bool:
@@ -192,7 +196,9 @@ class NvidiaSmiTopo:
         frame = pl.DataFrame(rows, schema=schema, orient="row")
         emit("gpu_links", frame)
         family = pl.when(pl.col("kind") == "p2p").then(pl.lit("p2p")).otherwise(pl.lit("path")).alias("family")
-        differ = frame.filter(pl.col("kind") != "p2p").group_by("gpu", "peer", family).agg(n=pl.col("kind").n_unique()).filter(pl.col("n") > 1)
+        differ = (
+            frame.filter(pl.col("kind") != "p2p").group_by("gpu", "peer", family).agg(n=pl.col("kind").n_unique()).filter(pl.col("n") > 1)
+        )
         if len(differ):
             note = "pairs of cards for which two matrices of this file disagree"
             row = [(int(frame["line"][0]), "links-disagree", len(differ), note)]

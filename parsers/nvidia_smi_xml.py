@@ -210,7 +210,9 @@ def _mask(below: pl.DataFrame) -> pl.DataFrame:
     import polars as pl
 
     bit = pl.col("path").str.extract(_REASONS, 1).replace_strict(_BITS, default=None, return_dtype=pl.Int64)
-    closed = below.filter((pl.col("close") == "/") & pl.col("tag").str.contains(r"^clocks_(?:event|throttle)_reasons$")).select("card").unique()
+    closed = (
+        below.filter((pl.col("close") == "/") & pl.col("tag").str.contains(r"^clocks_(?:event|throttle)_reasons$")).select("card").unique()
+    )
     rows = below.filter("leaf").with_columns(bit=bit).filter(pl.col("bit").is_not_null())
     whole = pl.col("value").is_in(["Active", "Not Active"]).all() & (pl.col("bit") == 4).any()
     mask = pl.when(pl.col("value") == "Active").then("bit").otherwise(0).sum()
@@ -227,7 +229,9 @@ def _cards(tokens: pl.DataFrame, state: _State) -> pl.DataFrame:
     out = heads.join(wanted, on="card", how="left", maintain_order="left")
     numbers = []
     for column, (paths, unit, scale, high) in _NUMBERS.items():
-        each = [pl.col(p).str.extract(rf"^(-?[0-9]{{1,12}}(?:\.[0-9]+)?) ?{unit}$", 1).cast(pl.Float64, strict=False) * scale for p in paths]
+        each = [
+            pl.col(p).str.extract(rf"^(-?[0-9]{{1,12}}(?:\.[0-9]+)?) ?{unit}$", 1).cast(pl.Float64, strict=False) * scale for p in paths
+        ]
         value = pl.coalesce(each)
         numbers.append(pl.when(value <= high).then(value).alias(column))
     out = out.with_columns(numbers).rename({v: k for k, v in _TEXTS.items()}).with_columns(

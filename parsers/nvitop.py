@@ -108,7 +108,9 @@ class Nvitop:
         if any(re.match(_CARD, a) and re.match(_VALUES, b) for a, b in zip(lines, lines[1:])):
             foreign = any(x and not re.match(rf"{_BAR}|{_DATE}|\W+$", x) for x in lines)
             return Claim(94, "table of nvitop", shares=foreign)
-        return Refusal(60, "nvitop without its full table: record with `nvitop -1 -m full`, or nvidia-smi --query-gpu=... --format=csv -l 1")
+        return Refusal(
+            60, "nvitop without its full table: record with `nvitop -1 -m full`, or nvidia-smi --query-gpu=... --format=csv -l 1"
+        )
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `gpu_samples`, `gpus` and one `clocks` row."""
@@ -159,7 +161,12 @@ def _line(
 
 
 def _card(
-    number: int, head: tuple[int, re.Match[str]], m: re.Match[str], now: dict[str, Any], samples: list[dict[str, Any]], cards: dict[int, dict[str, Any]]
+    number: int,
+    head: tuple[int, re.Match[str]],
+    m: re.Match[str],
+    now: dict[str, Any],
+    samples: list[dict[str, Any]],
+    cards: dict[int, dict[str, Any]],
 ) -> None:
     """A card with its values."""
     gpu = int(head[1][1])
@@ -179,8 +186,18 @@ def _emit(samples: list[dict[str, Any]], cards: dict[int, dict[str, Any]], emit:
     if not samples:
         return
     numbers = ("time", "util_gpu", "temp", "power_w", "power_limit_w", "mem_used", "mem_total")
-    emit("gpu_samples", pl.DataFrame(samples, schema={"line": pl.Int64, "gpu": pl.Int32, "cycle": pl.Int64} | dict.fromkeys(numbers, pl.Float64)))
-    types = {"line": pl.Int64, "gpu": pl.Int32, "name": pl.String, "bus_id": pl.String, "memory_mib": pl.Float64, "power_limit_w": pl.Float64}
+    emit(
+        "gpu_samples",
+        pl.DataFrame(samples, schema={"line": pl.Int64, "gpu": pl.Int32, "cycle": pl.Int64} | dict.fromkeys(numbers, pl.Float64)),
+    )
+    types = {
+        "line": pl.Int64,
+        "gpu": pl.Int32,
+        "name": pl.String,
+        "bus_id": pl.String,
+        "memory_mib": pl.Float64,
+        "power_limit_w": pl.Float64,
+    }
     emit("gpus", pl.DataFrame(list(cards.values()), schema=types | {"driver": pl.String, "mig": pl.Boolean}))
     timed = any(s["time"] is not None for s in samples)
     row = [(samples[0]["line"], "local-no-zone" if timed else "none", 1.0 if timed else None)]

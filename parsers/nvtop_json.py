@@ -171,7 +171,10 @@ class NvtopJson:
             first = samples[0]["line"]
             types = {"line": pl.Int64, "gpu": pl.Int32, "cycle": pl.Int64} | dict.fromkeys(_FIELDS, pl.Float64)
             emit("gpu_samples", pl.DataFrame(samples, schema=types))
-            emit("gpus", pl.DataFrame(list(cards.values()), schema={"line": pl.Int64, "gpu": pl.Int32, "name": pl.String, "memory_mib": pl.Float64}))
+            emit(
+                "gpus",
+                pl.DataFrame(list(cards.values()), schema={"line": pl.Int64, "gpu": pl.Int32, "name": pl.String, "memory_mib": pl.Float64}),
+            )
             emit("clocks", pl.DataFrame({"line": [first], "kind": ["none"]}))
             note = "cards are numbered in the order of nvtop, which need not be that of nvidia-smi"
             emit("quality", pl.DataFrame({"line": [first], "kind": ["gpu-by-position"], "n": [len(cards)], "note": [note]}))

@@ -22,7 +22,8 @@ Tables
 Traps
 - `OLLAMA_NUM_PARALLEL:0` means automatic in 0.1.49 to 0.9.6: 1 to 4 slots, told by the runner's command line alone. Without that line
   slots is an interval with origin default. 0.9.7 and later print 1.
-- Some architectures and all embedding models are forced to one slot, whatever the variable says.
+- Some architectures and all embedding models are forced to one slot, whatever the variable says: without a line of the load, a variable
+  of N means 1 to N slots.
 - A runner that starts without a model only looks for devices: no load.
 - Ollama gives whole layers to cards and knows no other split; a model that fits one card is on one card.
 - From 0.30 on a request shows twice: as llama-server's slot lines and as an access line (server `llama.cpp` and `ollama`).
@@ -234,7 +235,7 @@ WITH {_LOADS}, told AS (
     SELECT 1 AS rank, run, min(line) AS line, min(n) AS lo, max(n) AS hi, min(source) AS source, 'logged' AS origin
     FROM told WHERE n > 0 GROUP BY run
     UNION ALL SELECT 2, run, min(line), 1, 1, 'forced', 'logged' FROM marked WHERE kind = 'forced' GROUP BY run
-    UNION ALL SELECT 3, run, line, n, n, 'environment', 'logged' FROM env WHERE n > 0
+    UNION ALL SELECT 3, run, line, 1, n, 'environment', 'logged' FROM env WHERE n > 0
     UNION ALL SELECT 4, run, line, lo, hi, 'default', 'default' FROM defaults
 ), slots AS (
     FROM choices QUALIFY row_number() OVER (PARTITION BY run ORDER BY rank) = 1

@@ -93,7 +93,8 @@ def _fine(rows: pl.DataFrame, state: _State) -> pl.DataFrame:
 
     state.odd["power-implausible"] += rows.filter(pl.col("power_w") < MIN_POWER_W).height
     return rows.with_columns(
-        power_w=pl.when(pl.col("power_w") >= MIN_POWER_W).then("power_w"), power_limit_w=pl.when(pl.col("power_limit_w") > 0).then("power_limit_w")
+        power_w=pl.when(pl.col("power_w") >= MIN_POWER_W).then("power_w"),
+        power_limit_w=pl.when(pl.col("power_limit_w") > 0).then("power_limit_w"),
     )
 
 
@@ -130,7 +131,9 @@ def _block(first: int, text: str, state: _State, emit: Emit) -> None:
     counts.near_miss += sizes.get("near", 0)
     counts.other += sizes.get("other", 0) + sizes.get("cut", 0)
     state.odd["cut-row"] += sizes.get("cut", 0)
-    counts.rejects += [(n, "a row of rocm-smi in an unknown form") for n in frame.filter(pl.col("how") == "near")["line"].head(10 - len(counts.rejects))]
+    counts.rejects += [
+        (n, "a row of rocm-smi in an unknown form") for n in frame.filter(pl.col("how") == "near")["line"].head(10 - len(counts.rejects))
+    ]
     frame = frame.with_columns(table=pl.col("header").cum_sum().over("stream"))
     rows = frame.filter(pl.col("how") == "row")
     if len(rows):
@@ -368,7 +371,9 @@ class RocmSmi:
         """A header of the table with a row, or prose keys of JSON or CSV."""
         text = head.text
         if _WATCH.search(text) and not re.search(rf"(?m){_HEADER}\n", text):
-            return Refusal(70, "`watch rocm-smi` into a file holds screen differences: record with `while sleep 1; do rocm-smi; done > FILE`")
+            return Refusal(
+                70, "`watch rocm-smi` into a file holds screen differences: record with `while sleep 1; do rocm-smi; done > FILE`"
+            )
         kind = _kind(text)
         if kind == "json":
             known = re.search(r"Graphics Package Power|GPU use \(%\)|clock speed|VRAM Total", text)

@@ -61,13 +61,14 @@ _UVICORN = rf"^(?:%\.?)?{_BAR}{_TAG}{_COLOUR}\((?:APIServer|ApiServer)\w* pid=\d
 
 _Fields = dict[str, Num | Int | Text | Word]
 
-_WHOSE: _Fields = {
-    "head": Text(rf"^{_WHO}{_LEVEL} ({_DATE}) "),
-    "other_head": Text(rf'^((?:{_WHO}\[?\d{{4}}-\d\d-\d\d[ T])|\{{[^{{}}]*"(?:message|msg)")'),
-    "api": Text(rf"^{_BAR}{_TAG}{_COLOUR}\((APIServer|ApiServer)"),
-    "eng": Int(rf"^(?:%\.?)?{_BAR}{_TAG}{_COLOUR}\((?:EngineCore|APIServer|Worker)_(?:DP)?(\d+)[ _]"),
+# What stands before an anchor is proved by `after`, so these only have to find it, fast.
+_CALLER: _Fields = {
+    "head": Text(rf"{_LEVEL} ({_DATE}) "),
+    "api": Text(r"\((APIServer|ApiServer)\w* pid="),
     "glued": Text(r"^(%)"),
 }
+_WHOSE: _Fields = {**_CALLER, "eng": Int(r"\((?:EngineCore|APIServer|Worker)_(?:DP)?(\d+)[ _]")}
+_OTHER_HEAD: _Fields = {"other_head": Text(rf'({_ISO}|"(?:message|msg)": ?")')}
 
 
 def _event(kind: str, anchor: str | tuple[str, ...], event: str, detail: str, after: str = _ONLY, value: Num | None = None) -> Line:
@@ -86,6 +87,7 @@ _STATISTICS = (
         after=rf"^(?:{_ANY_HEAD}|\s*)(?:Engine \d+: |\d+ Engines Aggregated: )?$",
         fields={
             **_WHOSE,
+            **_OTHER_HEAD,
             "engine_no": Int(r"Engine (\d+): Avg"),
             "aggregated": Int(r"(\d+) Engines Aggregated: Avg"),
             "prompt_tok_s": Num(r"Avg prompt throughput: ([\d.]+) tokens/s"),
@@ -144,6 +146,7 @@ _STATISTICS = (
         after=rf"^(?:{_ANY_HEAD}|\s*)(?:Engine \d+: )?$",
         fields={
             **_WHOSE,
+            **_OTHER_HEAD,
             "engine_no": Int(r"Engine (\d+): Spec"),
             "mean_len": Num(r"Mean acceptance length: ([\d.]+)"),
             "bonus_form": Text(r"(Accepted throughput): "),
@@ -408,7 +411,7 @@ _CONFIG_LINES = (
 _POST = r'\S+ - "POST /[\w/.-]*(?:completions|responses|messages|embeddings|generate|generate_stream|invocations)(?:\?\S*)? $'
 
 _EVENT_LINES = (
-    Line("arrival", into="server_events*", anchor="Received request ", after=_ONLY, fields={**_WHOSE, "event": Word("arrival")}),
+    Line("arrival", into="server_events*", anchor="Received request ", after=_ONLY, fields={**_CALLER, "event": Word("arrival")}),
     Line(
         "access",
         into="server_events*",
@@ -919,8 +922,8 @@ PARSER = LineFormat(
     name="vllm-server",
     server="vllm",
     stamps=(
-        Stamp(rf"^{_WHO}{_LEVEL} ({_DATE}) ", parse="month-day", clock="no-year", resolution_s=1.0, search=True),
-        Stamp(rf"^{_WHO}\[?({_ISO})", parse="iso", clock="local-no-zone", resolution_s=1e-3, search=True),
+        Stamp(rf"{_LEVEL} ({_DATE}) \[?[\w./-]+:\d+\]", parse="month-day", clock="no-year", resolution_s=1.0, search=True),
+        Stamp(rf"^(?:\([^()]*\) *)?\[?({_ISO})", parse="iso", clock="local-no-zone", resolution_s=1e-3, search=True),
         Stamp(rf'"(?:timestamp|asctime|time)": ?"({_ISO})"', parse="iso", clock="local-no-zone", resolution_s=1e-3, search=True),
     ),
     lines=(*_STATISTICS, *_CONFIG_LINES, *_EVENT_LINES),

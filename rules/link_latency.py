@@ -24,37 +24,14 @@ WITH sums AS (
     SELECT scope_id, count(*) AS rounds, 100 - avg(util_sum) + 2 * stddev_samp(util_sum) / sqrt(count(*)) + 0.5 * max(cards) AS idle_bound,
         min_by({'source_id': source_id, 'line': line}, line, 2) AS ev
     FROM main.util_sums WHERE complete GROUP BY scope_id
-), sized AS (
-    SELECT l.*, 2 * layers AS collectives, batch_lo * hidden * 2 AS message_lo, batch_hi * hidden * 2 AS message_hi FROM main.link_load l
-), priced AS (
-    SELECT
-        *,
-        -- microseconds of one collective. NVLink 8..40. PCIe, up to four cards: 4 (one-shot kernel) .. 30 to 8 KB, 100 to 128 KB.
-        -- More than four PCIe cards: measured 45 at 4 KB to 344 at 64 KB at the low end; 100 to 8 KB, 400 to 64 KB at the high end.
-        -- Beyond the sizes that are known: the bytes at 1 GB/s.
-        CASE
-            WHEN nvlink THEN 8
-            WHEN nvlink IS NULL OR cards <= 4 THEN 4
-            WHEN message_lo <= 4096 THEN 45
-            ELSE 45 + (344 - 45) * least(1, (message_lo - 4096) / (65536 - 4096))
-        END AS us_lo,
-        CASE
-            WHEN nvlink THEN 40
-            WHEN message_hi <= 8192 THEN 100
-            WHEN message_hi <= 65536 THEN 400
-            ELSE greatest(400, message_hi / 1e9 * 1e6)
-        END AS us_hi
-    FROM sized
 )
 SELECT
     sc.scope_id, p.split, p.cards, p.layers, p.collectives, p.message_lo / 1024 AS message_kb_lo, p.message_hi / 1024 AS message_kb_hi,
-    CASE WHEN p.split = 'tensor' THEN p.us_lo END AS latency_us_lo, CASE WHEN p.split = 'tensor' THEN p.us_hi END AS latency_us_hi,
-    1000 / p.steps_hi AS step_ms_lo, 1000 / p.steps_lo AS step_ms_hi, p.ev AS step_ms_ev,
-    CASE WHEN p.split = 'tensor' THEN p.collectives * p.us_lo * 1e-6 * p.steps_lo END AS latency_share_lo,
-    CASE WHEN p.split = 'tensor' THEN p.collectives * p.us_hi * 1e-6 * p.steps_hi END AS latency_share_hi,
+    p.latency_us_lo, p.latency_us_hi, 1000 / p.steps_hi AS step_ms_lo, 1000 / p.steps_lo AS step_ms_hi, p.ev AS step_ms_ev,
+    p.latency_share_lo, p.latency_share_hi,
     CASE WHEN p.split = 'layer' THEN s.idle_bound END AS idle_bound, s.rounds, s.ev AS idle_bound_ev,
     CASE WHEN p.split IN ('data', 'none') THEN 1 WHEN p.split IS NOT NULL THEN 0 END AS no_collectives
-FROM main.scopes sc LEFT JOIN priced p USING (scope_id) LEFT JOIN sums s USING (scope_id)
+FROM main.scopes sc LEFT JOIN main.link_load p USING (scope_id) LEFT JOIN sums s USING (scope_id)
 """
 
 _NEEDS = "how the model is split, its layers and width, the number of cards, and the step rate"

@@ -1,6 +1,7 @@
 -- What the link between the cards has to carry, per scope. A serial split hands over the hidden state of the batch N-1 times per step
 -- (up to four streams of 4 bytes); a tensor split reduces 2 L times per step, 2 (N-1)/N of the hidden state of every computed token.
 --   copies      measured rate if stated, else 0.8 x generation x lanes
+--   latency     2 L collectives per step at the latency of this topology and message size
 --   collectives at least 1 GB/s unless measured, at most the copy rate; NVLink 50 GB/s to 0.8 of one direction
 WITH seen AS (
     SELECT scope_id, max(pcie_gen) AS gen, max(pcie_width) AS width FROM main.samples_in_load GROUP BY scope_id
@@ -21,10 +22,28 @@ WITH seen AS (
         2 * layers * hidden * 2 * 2 * (cards - 1) / cards AS reduce_bytes_per_token,
         batch_hi * hidden * 4 * 4 AS hop_bytes_hi, batch_lo * hidden * 2 AS hop_bytes_lo
     FROM rates
+), sized AS (
+    SELECT *, 2 * layers AS collectives, batch_lo * hidden * 2 AS message_lo, batch_hi * hidden * 2 AS message_hi FROM paths
+), priced AS (
+    SELECT
+        *,
+        -- microseconds of one collective. NVLink 8..40. PCIe, up to four cards: 4 (one-shot kernel) .. 30 to 8 KB, 100 to 128 KB.
+        -- More than four PCIe cards: measured 45 at 4 KB to 344 at 64 KB at the low end; 100 to 8 KB, 400 to 64 KB at the high end.
+        -- Beyond the sizes that are known: the bytes at 1 GB/s.
+        CASE
+            WHEN split <> 'tensor' THEN NULL WHEN nvlink THEN 8 WHEN nvlink IS NULL OR cards <= 4 THEN 4 WHEN message_lo <= 4096 THEN 45
+            ELSE 45 + (344 - 45) * least(1, (message_lo - 4096) / (65536 - 4096))
+        END AS latency_us_lo,
+        CASE
+            WHEN split <> 'tensor' THEN NULL WHEN nvlink THEN 40 WHEN message_hi <= 8192 THEN 100 WHEN message_hi <= 65536 THEN 400
+            ELSE greatest(400, message_hi / 1e9 * 1e6)
+        END AS latency_us_hi
+    FROM sized
 )
 SELECT
     scope_id, split, cards, layers, hidden, nvlink, stated_gb_s, copy_gb_s, collective_lo_gb_s, collective_hi_gb_s, reduce_bytes_per_token, hop_bytes_hi,
-    steps_lo, steps_hi, batch_lo, batch_hi,
+    steps_lo, steps_hi, batch_lo, batch_hi, collectives, message_lo, message_hi, latency_us_lo, latency_us_hi,
+    collectives * latency_us_lo * 1e-6 * steps_lo AS latency_share_lo, collectives * latency_us_hi * 1e-6 * steps_hi AS latency_share_hi,
     -- output tokens at least; with prompts where a total is known
     reduce_bytes_per_token * least(x_out, x_total) / 1e9 AS demand_lo_gb_s, reduce_bytes_per_token * greatest(x_total, x_out) / 1e9 AS demand_hi_gb_s,
     x_total IS NOT NULL AS prompts_counted,
@@ -37,4 +56,4 @@ SELECT
         WHEN 'tensor' THEN reduce_bytes_per_token * coalesce(greatest(x_total, x_out), steps_hi * batch_hi) / 1e9 / collective_lo_gb_s
     END AS share_hi,
     ev
-FROM paths
+FROM priced

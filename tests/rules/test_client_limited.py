@@ -1,0 +1,106 @@
+"""What the client offers: streams in service, idle gaps, bursts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from small_store import Rows, config, findings, lines, served, store_of
+
+from gpuverdict.engine.result import Finding
+from gpuverdict.rules.client_limited import RULE
+
+SIXTEEN = config(server="llama.cpp", slots=16, build=7000)
+
+
+def judged(spans: list[tuple[float, float]], settings: Rows = SIXTEEN, label: str = "c=8", **tables: Rows) -> Finding:
+    """One server log bound to a step."""
+    return findings(RULE, store_of(during={0: label}, requests=served(spans), server_config=settings, **tables))[label]
+
+
+def closed_loop(streams: int, each: int, length: float = 4.0, pause: float = 0.0) -> list[tuple[float, float]]:
+    """Streams that send the next request `pause` seconds after the last one ended, shifted against one another."""
+    return [(1000 + s * length / streams + k * (length + pause), 1000 + s * length / streams + k * (length + pause) + length) for s in range(streams) for k in range(each)]
+
+
+def test_a_pool_of_four_that_claims_eight_is_confirmed() -> None:
+    found = judged(closed_loop(4, 10))
+    assert (found.verdict, found.claim) == ("confirmed", "state")
+    assert found.numbers["in_service"] == pytest.approx(4.0, abs=0.2)
+    assert found.numbers["running_max"] == 4
+    assert found.evidence
+
+
+def test_eight_streams_of_eight_are_ruled_out() -> None:
+    assert judged(closed_loop(8, 10)).verdict == "ruled-out"
+
+
+def test_four_slots_hold_eight_streams_back() -> None:
+    four = config(server="llama.cpp", slots=4, build=7000)
+    found = judged(closed_loop(4, 10), four)
+    assert found.verdict == "fits"
+    assert "slot limit" in found.rivals_open[0].name
+    assert judged(closed_loop(4, 10), []).verdict == "fits"
+
+
+def test_arrivals_before_their_launches_show_a_queue() -> None:
+    four = config(server="llama.cpp", slots=4, build=7000)
+    spans = closed_loop(4, 10)
+    arrivals = [{"source_id": 0, "line": 5000 + i, "server": "llama.cpp", "run": 0, "kind": "arrival", "time": a - 3.5} for i, (a, _) in enumerate(spans)]
+    assert judged(spans, four, server_events=arrivals).verdict == "ruled-out"
+
+
+def test_a_burst_sent_once_has_no_steady_window() -> None:
+    burst = [(1000.0, 1010.0 + 3 * i) for i in range(8)]
+    assert judged(burst).verdict == "cannot-tell"
+
+
+def test_ten_completions_are_needed() -> None:
+    assert judged(closed_loop(2, 3)).verdict == "cannot-tell"
+
+
+def test_think_time_is_confirmed_and_a_single_pause_is_not() -> None:
+    thinking = [(1000 + 10 * i, 1004.0 + 10 * i) for i in range(20)]
+    found = judged(thinking, [], label="c=1")
+    assert found.verdict == "confirmed"
+    assert found.numbers["idle_share"] == pytest.approx(0.6, abs=0.02)
+    once = [(1000 + 4 * i + (40 if i >= 10 else 0), 1004.0 + 4 * i + (40 if i >= 10 else 0)) for i in range(20)]
+    assert judged(once, [], label="c=1").verdict != "confirmed"
+
+
+def test_a_night_between_two_sessions_is_not_think_time() -> None:
+    nights = [(1000 + 40_000 * day + 4 * i, 1004.0 + 40_000 * day + 4 * i) for day in range(5) for i in range(12)]
+    assert judged(nights, [], label="c=1").verdict == "ruled-out"
+
+
+def test_gaps_in_which_the_server_loads_do_not_count() -> None:
+    thinking = [(1000 + 10 * i, 1004.0 + 10 * i) for i in range(20)]
+    loads = [{"source_id": 0, "line": 7000 + i, "server": "llama.cpp", "run": 0, "kind": "loading", "time": 1005.0 + 10 * i} for i in range(20)]
+    assert judged(thinking, [], label="c=1", server_events=loads).verdict != "confirmed"
+
+
+def test_a_log_with_requests_of_unknown_start_shows_no_gaps() -> None:
+    rows = served([(1000 + 10 * i, 1004.0 + 10 * i) for i in range(20)])
+    rows[5]["started_at"] = None
+    assert findings(RULE, store_of(during={0: "c=1"}, requests=rows))["c=1"].verdict != "confirmed"
+
+
+def vllm(running: float, waiting: float, **more: Any) -> Finding:
+    """Statistics of the server and a client that tells when it sent."""
+    sent = [
+        {"source_id": 2, "line": i, "origin": "client", "request": str(i), "sent_at": 1000.0 + i, "finished_at": 1030.0 + i, "concurrency": 64.0, "status": "ok"}
+        for i in range(200)
+    ]
+    stats = lines(20, running=running, waiting=waiting, gen_tok_s=900.0)
+    return findings(RULE, store_of(during={0: "c=64", 2: "c=64"}, server_samples=stats, requests=sent, server_config=config(slots=256, **more)))["c=64"]
+
+
+def test_statistics_lines_inside_the_clients_steady_window() -> None:
+    assert vllm(30.0, 0.0).verdict == "confirmed"
+    assert vllm(63.0, 0.0).verdict == "ruled-out"
+    assert vllm(30.0, 34.0).verdict == "ruled-out"
+
+
+def test_statistics_without_a_client_do_not_tell_the_steady_window() -> None:
+    stats = lines(20, running=30.0, waiting=0.0, gen_tok_s=900.0)
+    assert findings(RULE, store_of(during={0: "c=64"}, server_samples=stats, server_config=config(slots=256)))["c=64"].verdict == "cannot-tell"

@@ -1,0 +1,78 @@
+"""Loading: between requests, inside requests, memory that grows while nothing runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from small_store import Rows, findings, samples, served, store_of
+
+from gpuverdict.engine.result import Finding
+from gpuverdict.rules.loading import RULE
+
+MODEL = [{"source_id": 0, "section": 0, "file_bytes": 40.0 * 2**30}]
+
+
+def event(kind: str, time: float, line: int, source_id: int = 0) -> dict[str, Any]:
+    return {"source_id": source_id, "line": line, "server": "llama.cpp", "run": 0, "kind": kind, "time": time}
+
+
+def judged(spans: list[tuple[float, float]], events: Rows, **tables: Rows) -> Finding:
+    return findings(RULE, store_of(during={0: "c=1"}, requests=served(spans), server_events=events, **tables))["c=1"]
+
+
+START = [event("loading", 900.0, 1), event("loaded", 910.0, 2)]
+BUSY = [(1000.0, 1010.0), (1050.0, 1060.0)]
+
+
+def test_a_reload_between_two_requests_is_confirmed() -> None:
+    found = judged(BUSY, [*START, event("loading", 1020.0, 11), event("loaded", 1049.5, 12)])
+    assert found.verdict == "confirmed"
+    assert found.numbers["loading_s"] == pytest.approx(29.5)
+    assert found.numbers["loads_seen"] == 1
+    assert [e.line for e in found.evidence] == [11]
+
+
+def test_the_first_load_is_not_lost_time() -> None:
+    assert judged(BUSY, START).verdict == "cannot-tell"
+
+
+def test_a_restart_that_nobody_waits_for_is_not_confirmed() -> None:
+    assert judged(BUSY, [*START, event("loading", 1020.0, 11), event("loaded", 1030.0, 12)]).verdict == "cannot-tell"
+
+
+def test_a_model_that_is_ready_at_once_is_not_loading() -> None:
+    assert judged(BUSY, [*START, event("loading", 1049.0, 11), event("loaded", 1049.4, 12)]).verdict != "confirmed"
+
+
+def test_loading_inside_a_clients_request_is_confirmed() -> None:
+    sent = [{"source_id": 2, "line": 1, "origin": "client", "request": "1", "sent_at": 1000.0, "finished_at": 1100.0, "status": "ok"}]
+    store = store_of(during={2: "c=1", 0: "c=1"}, requests=sent + served([(1081.0, 1099.0)]), server_events=[event("loading", 1010.0, 1), event("loaded", 1080.0, 2)])
+    assert findings(RULE, store)["c=1"].verdict == "confirmed"
+
+
+def smi(**read: Any) -> Rows:
+    return samples(40, 2, util_gpu=0.0, **read)
+
+
+def test_memory_that_grows_while_nothing_runs_is_confirmed() -> None:
+    store = store_of(
+        during={0: "c=1", 1: "c=1"}, requests=served([(1000.0, 1060.0)]), models=MODEL, gpu_samples=smi(mem_used=lambda s, g: 500.0 + min(s, 20) * 900)
+    )
+    found = findings(RULE, store)["c=1"]
+    assert found.verdict == "confirmed"
+    assert found.numbers["rise_mib"] == pytest.approx(36_000)
+
+
+def test_memory_that_grows_under_kernels_is_a_cache() -> None:
+    read = samples(40, 2, util_gpu=60.0, mem_used=lambda s, g: 500.0 + min(s, 20) * 900)
+    store = store_of(during={0: "c=1", 1: "c=1"}, requests=served([(1000.0, 1060.0)]), models=MODEL, gpu_samples=read)
+    assert findings(RULE, store)["c=1"].verdict == "cannot-tell"
+
+
+def test_ruled_out_needs_a_log_that_would_tell_and_flat_memory() -> None:
+    flat = samples(40, 2, util_gpu=60.0, mem_used=21_000.0)
+    tables: dict[str, Rows] = {"requests": served(BUSY), "gpu_samples": flat}
+    assert findings(RULE, store_of(during={0: "c=1", 1: "c=1"}, server_events=START, **tables))["c=1"].verdict == "ruled-out"
+    assert findings(RULE, store_of(during={0: "c=1", 1: "c=1"}, **tables))["c=1"].verdict == "cannot-tell"
+    assert findings(RULE, store_of(during={0: "c=1"}, server_events=START, requests=served(BUSY)))["c=1"].verdict == "cannot-tell"
