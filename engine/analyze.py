@@ -141,10 +141,10 @@ def _read_one(store: Store, source: Source, registry: Registry) -> SourceRow:
     except OSError as problem:
         row.status, row.note = "unreadable", problem.strerror or type(problem).__name__
         return row
-    if not head.raw:
+    found = recognise(source, registry.parsers)
+    if not head.raw and not found.parsers:  # an empty file among saved responses is a failed request
         row.status, row.note = "empty", "the file has no content"
         return row
-    found = recognise(source, registry.parsers)
     if not found.parsers and is_binary(head.raw):
         row.status, row.note = "unknown", f"binary; none of {len(registry.parsers)} parsers reads it"
         return row

@@ -66,13 +66,13 @@ def read(
     emit(table, frame) gets rows on the source clock, without `source_id`. `con` holds staged rows for the time of the call (temporary
     tables, dropped at the end); without one a private database in memory is used.
     """
-    from .recognise import precedence, recognise
+    from .recognise import possible, precedence, recognise
 
     found = recognition or recognise(source, parsers)
     by_name = {p.name: p for p in parsers}
     readings = [run_parser(by_name[name], source, emit, found.reasons.get(name, "")) for name in found.whole]  # type: ignore[arg-type]
     if not found.exclusive:
-        formats = [p for p in parsers if isinstance(p, LineFormat)]
+        formats = possible(source, [p for p in parsers if isinstance(p, LineFormat)])
         readings += read_lines(source, precedence(formats, emit), emit, con, block)
     return readings
 

@@ -59,12 +59,24 @@ def recognise(source: Readable, parsers: Sequence[Parser | LineFormat], emit: Em
         found.whole = [name] + [n for n, c in claims[1:] if c.shares and first.shares]
         found.reasons = {n: c.reason for n, c in claims if n in found.whole}
         found.runner_up = next((n for n, _ in claims if n not in found.whole), None)
-    near = _line_claims(source, precedence([p for p in parsers if isinstance(p, LineFormat)]), found)
+    near = _line_claims(source, precedence(possible(source, [p for p in parsers if isinstance(p, LineFormat)])), found)
     found.runner_up = found.runner_up or (found.lines[0] if found.exclusive and found.lines else None)
     if not found.parsers and (refusals or near):
         found.nearest, refusal = max(refusals + near, key=lambda r: (r[1].nearness, r[0]))
         found.missing = refusal.missing
     return found
+
+
+def possible(source: Readable, formats: Sequence[LineFormat]) -> list[LineFormat]:
+    """The formats with an anchor in the source, where its head is all of it; else every format may still have lines further on.
+
+    Colours and JSON wrapping can stand inside an anchor: then nothing is left out either.
+    """
+    head = source.head()
+    text = head.text
+    if not head.complete or "\x1b[" in text or '{"log"' in text:
+        return list(formats)
+    return [f for f in formats if any(anchor in text for line in f.lines for anchor in line.anchors)]
 
 
 def _claims(source: Readable, parsers: Sequence[Parser], emit: Emit | None) -> tuple[list[tuple[str, Claim]], list[tuple[str, Refusal]]]:

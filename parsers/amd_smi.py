@@ -13,13 +13,13 @@ header comes again every round and stands below other lines. Columns are found b
 | `MEM_TEMP`, `MEM_T` | `memory_temperature` | `mem` | `mem_temp` |
 | `GFX_CLOCK`, `GFX_CLK`; `MEM_CLOCK`, `MEM_CLK` | `gfx_clock`, `mem_clock` | `gfx_0_clk`, `mem_0_clk` | `sm_clock`, `mem_clock` |
 | `ENC_UTIL`, `ENC%`; `DEC_UTIL`, `DEC%` | `encoder`, `decoder` | | `enc`, `dec` |
-| `VRAM_USED`, `VRAM_TOTAL` or `VRAM_USAGE` | `vram_used`, `vram_total` | `used_vram`, `total_vram` | `mem_used`, `mem_total` (MB means MiB) |
+| `VRAM_USED`, `VRAM_TOTAL` or `VRAM_USAGE` | `vram_used`, `vram_total` | `used_vram`, `total_vram` | `mem_used`, `mem_total` (MiB) |
 | `TIMESTAMP` | `timestamp` | `timestamp` | `time`: whole seconds since 1970 |
 
 **Rounds.** A header, a new time, or a card number that does not rise. **Clock.** `utc`, 1 s, where a timestamp is printed, else `none`.
 
-**Traps.** `N/A` with or without a unit is NULL. Partitions (`XCP` above 0) are shares of one card: left out (`partition-rows`). Cells of the
-metric CSV may be Python lists with commas: they are skipped whole. The PCIe columns have changed their unit and are not read.
+**Traps.** `N/A` with or without a unit is NULL. Partitions (`XCP` above 0) are shares of one card: left out (`partition-rows`). Cells of
+the metric CSV may be Python lists with commas: they are skipped whole. The PCIe columns have changed their unit and are not read.
 """
 
 from __future__ import annotations
@@ -42,10 +42,11 @@ MAX_REJECTS = 10
 
 # name in a header (lower case) -> column; the units a cell may carry; highest value
 _TEXT = {
-    "power": "power_w", "gpu_temp": "temp", "gpu_t": "temp", "mem_temp": "mem_temp", "mem_t": "mem_temp", "gfx_util": "util_gpu",
-    "gfx%": "util_gpu", "mem_util": "util_mem", "mem%": "util_mem", "gfx_clock": "sm_clock", "gfx_clk": "sm_clock", "mem_clock": "mem_clock",
-    "mem_clk": "mem_clock", "enc_util": "enc", "enc%": "enc", "dec_util": "dec", "dec%": "dec", "vram_used": "mem_used",
-    "vram_total": "mem_total", "vram_usage": "mem_used",
+    "power": "power_w", "gpu_temp": "temp", "gpu_t": "temp", "mem_temp": "mem_temp", "mem_t": "mem_temp",
+    "gfx_util": "util_gpu", "gfx%": "util_gpu", "mem_util": "util_mem", "mem%": "util_mem",
+    "gfx_clock": "sm_clock", "gfx_clk": "sm_clock", "mem_clock": "mem_clock", "mem_clk": "mem_clock",
+    "enc_util": "enc", "enc%": "enc", "dec_util": "dec", "dec%": "dec",
+    "vram_used": "mem_used", "vram_total": "mem_total", "vram_usage": "mem_used",
 }  # fmt: skip
 _MONITOR = {
     "power_usage": "power_w", "hotspot_temperature": "temp", "memory_temperature": "mem_temp", "gfx": "util_gpu", "gfx_clock": "sm_clock",
@@ -260,7 +261,8 @@ timestamp,gpu,gfx_activity,umc_activity,vcn_activity,socket_power,gfx_0_clk,edge
         rows={
             "gpu_samples": [
                 {
-                    "line": 3, "gpu": 0, "cycle": 0, "time": 1770091506.0, "util_gpu": 98.0, "util_mem": 44.0, "power_w": 712.0, "temp": 71.0,
+                    "line": 3, "gpu": 0, "cycle": 0, "time": 1770091506.0, "util_gpu": 98.0, "util_mem": 44.0, "power_w": 712.0,
+                    "temp": 71.0,
                     "mem_temp": 63.0, "sm_clock": 2100.0,
                 },
                 {"gpu": 1, "cycle": 0, "util_gpu": None, "power_w": 140.0},

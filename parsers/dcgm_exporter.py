@@ -1,7 +1,7 @@
 """Prometheus text of `dcgm-exporter`: one reading per card and scrape.
 
-**Reads** what `curl :9400/metrics` gives, once or appended in a loop, also beside metrics of other exporters, of every release; the constants
-of 2026 have new names (`DCGM_FI_DEV_GPU_UTIL_RATIO`), the fields behind them are the same.
+**Reads** what `curl :9400/metrics` gives, once or appended in a loop, also beside metrics of other exporters, of every release. The
+constants of 2026 have new names (`DCGM_FI_DEV_GPU_UTIL_RATIO`), the fields behind them are the same.
 
 | metric (`DCGM_FI_` left out; new name) | column of `gpu_samples` |
 |---|---|
@@ -14,7 +14,7 @@ of 2026 have new names (`DCGM_FI_DEV_GPU_UTIL_RATIO`), the fields behind them ar
 | `DEV_FB_USED`, `DEV_FB_TOTAL` | `mem_used`, `mem_total` (MiB) |
 | `DEV_CLOCK_THROTTLE_REASONS`, `DEV_CLOCKS_EVENT_REASONS` | `event_reasons` |
 | `DEV_PCIE_LINK_GEN`, `_WIDTH`, and `MAX_` | `pcie_gen`, `pcie_width` and `_max` |
-| `PROF_PCIE_RX_BYTES`, `TX`; `PROF_NVLINK_RX_BYTES`, `TX` | `pcie_rx`, `pcie_tx`; `nvlink_rx`, `nvlink_tx`: B/s to MB/s, only where `# TYPE` says gauge |
+| `PROF_PCIE_RX_BYTES`, `TX`; `PROF_NVLINK_RX_BYTES`, `TX` | `pcie_rx`, `_tx`; `nvlink_rx`, `_tx`: MB/s, only if `# TYPE` says gauge |
 | labels `gpu`, `UUID`, `pci_bus_id`, `modelName`, `DCGM_FI_DRIVER_VERSION`, `Hostname` | `gpus`; `host` |
 
 **Rounds.** A scrape begins where the first series of the file comes again. **Clock.** Times only where the text has Prometheus times
@@ -123,7 +123,7 @@ def _series(first: int, text: str, state: _State) -> pl.DataFrame:
         pl.col("line").cast(pl.Int64), pl.col("text").str.replace(r"^\s*(?:>\s?)+", "").str.strip_chars(" \t\r`\u00a0")
     )  # fmt: skip
     kinds = frame.select(g=pl.col("text").str.extract_groups(_TYPE)).unnest("g").drop_nulls().rows()
-    state.types.update({name: kind for name, kind in kinds})
+    state.types.update(dict(kinds))
     unfinished = (pl.col("line") == frame["line"][-1]) & pl.lit(cut)
     near, hit = pl.col("text").str.contains(_NEAR), pl.col("text").str.contains(_SERIES)
     words = pl.col("text").str.contains(_NEAR.removeprefix("^") + r".*\} +[A-Z<]")  # ERROR - FAILED TO CONVERT TO STRING
@@ -163,7 +163,7 @@ def _typed(series: pl.DataFrame, state: _State) -> pl.DataFrame:
         scrape=(key == state.first).cum_sum().cast(pl.Int64) + state.scrape, gpu=_label("gpu"), mig=_label("GPU_I_ID")
     )
     state.scrape = int(series["scrape"][-1]) if len(series) else state.scrape
-    state.odd["mig-instance-rows"] += series["mig"].is_not_null().sum()
+    state.odd["mig-instance-rows"] += series.filter(pl.col("mig").is_not_null()).height
     series = series.filter(pl.col("gpu").str.contains("^[0-9]{1,4}$") & pl.col("mig").is_null()).with_columns(
         pl.col("gpu").cast(pl.Int32), host=_label("Hostname"), time=pl.col("stamp").cast(pl.Float64) / 1000,
         number=pl.when(pl.col("value").str.contains(_NUMBER)).then("value").cast(pl.Float64, strict=False),
@@ -187,7 +187,7 @@ def _emit(series: pl.DataFrame, state: _State, emit: Emit) -> None:
     state.first_line = state.first_line or int(series["line"][0])
     _about(series, state)
     values = []
-    for column, (names, scale, high) in _METRICS.items():
+    for column, (names, scale, _) in _METRICS.items():
         each = [pl.col("number").filter(pl.col("name") == n).drop_nulls().first() for n in names]
         values.append((pl.coalesce(each) * scale).alias(column))
     rows = series.filter(pl.col("name").is_in(list(_NAMES))).group_by("scrape", "host", "gpu", maintain_order=True).agg(
@@ -258,7 +258,10 @@ def _finish(state: _State, emit: Emit) -> None:
         emit("quality", pl.DataFrame(odd, schema={"line": pl.Int64, "kind": pl.String, "n": pl.Int64, "note": pl.String}, orient="row"))
 
 
-_L = 'gpu="{}",UUID="GPU-12345678-1234-1234-1234-123456789ab{}",device="nvidia{}",modelName="Tesla T4",Hostname="box-7",DCGM_FI_DRIVER_VERSION="580.95.05"'
+_L = (
+    'gpu="{}",UUID="GPU-12345678-1234-1234-1234-123456789ab{}",device="nvidia{}",modelName="Tesla T4",Hostname="box-7",'
+    'DCGM_FI_DRIVER_VERSION="580.95.05"'
+)
 _A, _B = _L.format(0, 0, 0), _L.format(1, 1, 1)
 _SAMPLES = (
     Sample(

@@ -1,8 +1,8 @@
 """`dcgmi dmon`: one row per entity and sampling round.
 
 **Reads** `dcgmi dmon -e IDS [-d MS] [-c N] [-i ENTITIES]` of DCGM 2 to 4, redirected or pasted. The header names the columns
-(`#Entity GRACT ...` over `ID`; before DCGM 3 `# Entity ...` over `Id`); it comes again every few rows and the second line carries the units.
-An entity is two words: `GPU 0`, `GPU-I 3` (MIG instance), `GPU-CI 1`, `Switch 0`.
+(`#Entity GRACT ...` over `ID`; before DCGM 3 `# Entity ...` over `Id`). It comes again every few rows; the second line carries the
+units. An entity is two words: `GPU 0`, `GPU-I 3` (MIG instance), `GPU-CI 1`, `Switch 0`.
 
 | short name | column of `gpu_samples` |
 |---|---|
@@ -13,7 +13,7 @@ An entity is two words: `GPU 0`, `GPU-I 3` (MIG instance), `GPU-CI 1`, `Switch 0
 | `FBUSD`, `FBTTL` | `mem_used`, `mem_total` (MiB) |
 | `DVCCTR` | `event_reasons` |
 | `PCILG`, `PCILW` | `pcie_gen`, `pcie_width` |
-| `PCITX`, `PCIRX`; `NVLTX`, `NVLRX` | `pcie_tx`, `pcie_rx`; `nvlink_tx`, `nvlink_rx`: B/s to MB/s, seen from the card; averages over the interval |
+| `PCITX`, `PCIRX`; `NVLTX`, `NVLRX` | `pcie_tx`, `_rx`; `nvlink_tx`, `_rx`: MB/s, seen from the card; averages over the interval |
 | `TXTPT`, `RXTPT` where those are missing | `pcie_tx`, `pcie_rx`: KB/s to MB/s, 20 ms probes |
 
 `GRACT` and the other pipes are known and left out: GRACT is the engine's activity, not the utilisation nvidia-smi prints.

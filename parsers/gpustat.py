@@ -1,7 +1,7 @@
 """`gpustat`: its text lines and its JSON.
 
-**Reads** `gpustat [-a] [-p] [-u] [-i N]` (text, every version since 0.3, coloured or not) and `gpustat --json`, one document or many back to
-back.
+**Reads** `gpustat [-a] [-p] [-u] [-i N]` (text, every version since 0.3, coloured or not) and `gpustat --json`, one document or many back
+to back.
 
 | text | JSON | column |
 |---|---|---|
@@ -201,6 +201,17 @@ def _documents(text: str, state: _State) -> Iterator[tuple[int, dict[str, Any]]]
         at = end
 
 
+def _query_time(value: Any) -> float | None:
+    """Seconds of an ISO time; local wall clock where it has no zone."""
+    from datetime import UTC, datetime
+
+    try:
+        stamp = datetime.fromisoformat(str(value))
+    except ValueError:
+        return None
+    return (stamp if stamp.tzinfo else stamp.replace(tzinfo=UTC)).timestamp()
+
+
 def _number(value: Any, high: float) -> float | None:
     good = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= high
     return float(value) if good else None
@@ -208,8 +219,6 @@ def _number(value: Any, high: float) -> float | None:
 
 def _read_json(text: str, state: _State, emit: Emit) -> None:
     """All documents of a text (small: gpustat writes a kilobyte per card)."""
-    from datetime import UTC, datetime
-
     import polars as pl
 
     samples: list[dict[str, Any]] = []
@@ -218,17 +227,18 @@ def _read_json(text: str, state: _State, emit: Emit) -> None:
         cards = document.get("gpus")
         if not isinstance(cards, list):
             continue
-        try:
-            stamp = datetime.fromisoformat(str(document.get("query_time")))
-            time = (stamp if stamp.tzinfo else stamp.replace(tzinfo=UTC)).timestamp()
-            state.resolution = 1e-6
-        except ValueError:
-            time = None
+        time = _query_time(document.get("query_time"))
+        state.resolution = 1e-6 if time is not None else state.resolution
         state.cycle += 1
         _step(state, time)
         for place, card in enumerate(c for c in cards if isinstance(c, dict)):
             index = card.get("index")
-            at = {"line": line, "gpu": index if isinstance(index, int) and 0 <= index < 4096 else place, "cycle": state.cycle, "time": time}
+            at: dict[str, Any] = {
+                "line": line,
+                "gpu": index if isinstance(index, int) and 0 <= index < 4096 else place,
+                "cycle": state.cycle,
+                "time": time,
+            }
             row = at | {c: _number(card.get(k), high) for c, (k, high) in _JSON.items()}
             samples.append(row)
             _card(state, line, at["gpu"], str(card.get("name")), row["mem_total"], row["power_limit_w"], str(card.get("uuid")))

@@ -147,12 +147,12 @@ def _read(group: pl.DataFrame, names: list[str], state: _State) -> pl.DataFrame:
         unfinished = pl.col("cut")
     group = group.filter(fits)
     state.odd["cut-row"] += group.filter(unfinished).height
-    name = pl.col("cells").list.slice(at, pl.col("extra") + 1).list.join(",") if at < n else pl.lit(None, pl.String)
+    process = pl.col("cells").list.slice(at, pl.col("extra") + 1).list.join(",") if at < n else pl.lit(None, pl.String)
     value = lambda c: pl.when(~cell(c).str.contains(_NONE)).then(cell(c))  # noqa: E731
     return group.filter(~unfinished).select(
         "line",
         time=cell("timestamp").str.to_datetime("%Y/%m/%d %H:%M:%S%.3f", strict=False).dt.epoch("ms").cast(pl.Float64) / 1e3,
-        pid=cell("pid").cast(pl.Int64), name=name,
+        pid=cell("pid").cast(pl.Int64), name=process,
         mem_used=cell("used_gpu_memory").str.extract(r"^([0-9]+)", 1).cast(pl.Float64),
         uuid=value("gpu_uuid"), bus_id=value("gpu_bus_id"), serial=value("gpu_serial"), product=value("gpu_name"),
     )  # fmt: skip
@@ -293,7 +293,8 @@ _SAMPLES = (
         versions="418 to 610",
     ),
     Sample(
-        text=f"pid, process_name, gpu_uuid, used_gpu_memory [MiB]\n15, ./sim, {_U.format(0)}, 1002 MiB\n16, ./sim, {_U.format(1)}, 1003 MiB\n"
+        text="pid, process_name, gpu_uuid, used_gpu_memory [MiB]\n"
+        f"15, ./sim, {_U.format(0)}, 1002 MiB\n16, ./sim, {_U.format(1)}, 1003 MiB\n"
         f"15, ./sim, {_U.format(0)}, 1002 MiB\n16, ./sim, {_U.format(1)}, 10",
         rows={
             "gpu_processes": [{"gpu": 0, "cycle": 0, "time": None}, {"gpu": 1, "cycle": 0, "mem_used": 1003.0}, {"gpu": 0, "cycle": 1}],

@@ -7,7 +7,7 @@
 | `GPU 0: NAME (UUID: ...)` | `gpus`: number, name, uuid |
 | `Link 3: 26.562 GB/s` (`-s`) | `gpu_links`: `kind` = `nvlink`, `gb_s` in one direction, `active`; one row per link |
 | `Link 3: <inactive>` | the same, `active` false, no speed |
-| `Link 0: Data Tx: 8299479 KiB`, `Data Rx`, older `Tx0`, `Rx0` (`-gt d`) | difference of two snapshots: `gpu_samples.nvlink_tx`, `nvlink_rx` in MB/s |
+| `Link 0: Data Tx: 8299479 KiB`, `Data Rx`, older `Tx0`, `Rx0` (`-gt d`) | between two snapshots: `gpu_samples.nvlink_tx`, `_rx`, MB/s |
 
 `peer` is NULL: the text does not say where a link leads (`topo -m` does).
 

@@ -8,7 +8,7 @@ A value is found by the whole path of its section names, told by the indent; a s
 | path | column |
 |---|---|
 | `Utilization > GPU (Gpu), Memory, Encoder, Decoder` | `util_gpu`, `util_mem`, `enc`, `dec` |
-| `Power Readings` (to 530) or `GPU Power Readings` (535 on) `> Power Draw`, else `Average Power Draw`, else `Instantaneous Power Draw` | `power_w` |
+| `Power Readings` (to 530), `GPU Power Readings` (535 on) `> Power Draw`, else `Average ...`, else `Instantaneous Power Draw` | `power_w` |
 | `Enforced Power Limit`, else `Current Power Limit` (610: below `GPU Ceiling Power Limit`), else `Power Limit` | `power_limit_w` |
 | `Clocks > SM`, else `Graphics`; `Memory` | `sm_clock`; `mem_clock` |
 | `Temperature > GPU Current Temp (Gpu), Memory Current Temp` | `temp`, `mem_temp` |
@@ -70,7 +70,10 @@ _NUMBERS: dict[str, tuple[tuple[str, ...], str, float, float]] = {
     "util_mem": (("utilization/memory",), "%", 1, 100),
     "enc": (("utilization/encoder",), "%", 1, 100),
     "dec": (("utilization/decoder",), "%", 1, 100),
-    "power_w": (tuple(f"{s}/{k}" for k in ("power draw", "average power draw", "instantaneous power draw") for s in _POWER), "W", 1, 20_000),
+    "power_w": (
+        tuple(f"{s}/{k}" for k in ("power draw", "average power draw", "instantaneous power draw") for s in _POWER),
+        "W", 1, 20_000,
+    ),
     "power_limit_w": (
         (
             *(f"{s}/{k}" for k in ("enforced power limit", "current power limit") for s in _POWER),

@@ -64,7 +64,8 @@ _INSTANCE = r"\|\s*[0-9]{1,3}\s+[0-9]+\s+[0-9]+\s+[0-9]+\s*\|\s*[0-9]+Mi?B\s*/"
 _NEAR = rf"\|.*{_BUS}|[0-9]Mi?B\s*/\s*[0-9]+Mi?B.*(?:Default|Exclusive|Prohibited|E\. Process)|\|\s*[0-9]{{1,3}}\s[^|]*\s[0-9]+MiB\s*\|"
 _BOX = (
     r"^\W*$|No running .*processes found|Name\s+(?:Persistence-M|TCC/WDDM|Driver-Model)|Pwr:Usage/Cap|MIG M\.|Processes:|MIG devices"
-    r"|Process name|\|\s+ID\s+ID\s|Shared Memory-Usage|BAR1|Memory-Usage|\bUsage\s*\||[0-9]MiB / +[0-9]+MiB +\| +\||ECC\s*\|\s+\||Not Supported\s*\|"
+    r"|Process name|\|\s+ID\s+ID\s|Shared Memory-Usage|BAR1|Memory-Usage|\bUsage\s*\||[0-9]MiB / +[0-9]+MiB +\| +\|"
+    r"|ECC\s*\|\s+\||Not Supported\s*\|"
 )
 _HOST = rf"^(\w[\w.-]{{0,62}})(?: (?:out|err))?: ?\s*(?:[|+]|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (?:{_MONTHS}) )"
 _NO_HOST = r"(?i)^(?:[0-9]+|info|debug|warn|warning|error|notice|stdout|stderr|output|rank[0-9]+)$"
@@ -206,7 +207,8 @@ def _cards(frame: pl.DataFrame) -> pl.DataFrame:
         gpu=pl.col("c1").cast(pl.Int32), name=pl.col("c2"), bus_id=pl.col("c4"),
         temp=number("v1", r"^(-?[0-9]+)C$", 250), power_w=number("v2", r"^([0-9.]+)W$", 20_000),
         power_limit_w=number("v3", r"^([0-9.]+)W$", 20_000), util_gpu=number("v5", r"^([0-9]+)%$", 100),
-        mem_used=number("v4", memory.format("([0-9]{1,9})", "[0-9]+"), 1e9), mem_total=number("v4", memory.format("[0-9]+", "([0-9]{1,9})"), 1e9),
+        mem_used=number("v4", memory.format("([0-9]{1,9})", "[0-9]+"), 1e9),
+        mem_total=number("v4", memory.format("[0-9]+", "([0-9]{1,9})"), 1e9),
     )  # fmt: skip
 
 
@@ -396,7 +398,7 @@ _SAMPLES = (
 |   0  Tesla K20m          Off  | 0000:02:00.0     Off |                    0 |
 | N/A   33C    P0    47W / 225W |    721MB /  4799MB   |     98%   E. Process |
 +-------------------------------+----------------------+----------------------+
-                                                                               
+
 +-----------------------------------------------------------------------------+
 | Compute processes:                                               GPU Memory |
 |  GPU       PID  Process name                                     Usage      |

@@ -21,12 +21,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
-
-if TYPE_CHECKING:
-    import polars as pl
 
 __all__ = ["PARSER"]
 
@@ -152,7 +148,7 @@ class NvidiaSmiTopo:
                 counts.other += text.count("\n") + (not text.endswith("\n")) - blank
                 continue
             columns = self._block(first, text, columns, rows, counts)
-        self._emit(rows, emit)
+        self._emit(rows, counts.matched > 0, emit)
         return counts
 
     @staticmethod
@@ -187,10 +183,14 @@ class NvidiaSmiTopo:
         return columns
 
     @staticmethod
-    def _emit(rows: list[tuple[int, int, int, str, bool | None]], emit: Emit) -> None:
+    def _emit(rows: list[tuple[int, int, int, str, bool | None]], single: bool, emit: Emit) -> None:
         import polars as pl
 
+        columns = {"line": pl.Int64, "kind": pl.String, "n": pl.Int64, "note": pl.String}
         if not rows:
+            if single:
+                row = [(1, "single-card", 1, "a matrix of one card: nothing to connect")]
+                emit("quality", pl.DataFrame(row, schema=columns, orient="row"))
             return
         schema = {"line": pl.Int64, "gpu": pl.Int32, "peer": pl.Int32, "kind": pl.String, "active": pl.Boolean}
         frame = pl.DataFrame(rows, schema=schema, orient="row")
@@ -202,7 +202,7 @@ class NvidiaSmiTopo:
         if len(differ):
             note = "pairs of cards for which two matrices of this file disagree"
             row = [(int(frame["line"][0]), "links-disagree", len(differ), note)]
-            emit("quality", pl.DataFrame(row, schema={"line": pl.Int64, "kind": pl.String, "n": pl.Int64, "note": pl.String}, orient="row"))
+            emit("quality", pl.DataFrame(row, schema=columns, orient="row"))
 
 
 PARSER = NvidiaSmiTopo()

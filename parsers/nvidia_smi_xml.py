@@ -1,15 +1,15 @@
 """`nvidia-smi -q -x`: the XML, one reading per card and document.
 
-**Reads** documents of `nvsmi_device_v9.dtd` to `v13.dtd` (384 to 610), once or many in one file (`-l` writes a document per round), indented
-or on one line, as files or pasted with `&lt;` for `<`. Tags are read as text: no DTD is fetched, no entity is expanded, nothing is executed.
-A cut document gives what stands before the cut; a damaged tag costs the rest of that card's reading.
+**Reads** documents of `nvsmi_device_v9.dtd` to `v13.dtd` (384 to 610), once or many in one file (`-l` writes a document per round),
+indented or on one line, as files or pasted with `&lt;` for `<`. Tags are read as text: no DTD is fetched and no entity is expanded. A
+cut document gives what stands before the cut; a damaged tag costs the rest of that card's reading.
 
 A value is found by the whole path of its tags below `<gpu>`. The DTD number does not tell the names (v12 has both), so all are tried:
 
 | path | column |
 |---|---|
 | `utilization/gpu_util, memory_util, encoder_util, decoder_util` | `util_gpu`, `util_mem`, `enc`, `dec` |
-| `power_readings` (to 530) or `gpu_power_readings` (535 on) `/power_draw`, else `average_power_draw`, else `instant_power_draw` | `power_w` |
+| `power_readings` (to 530), `gpu_power_readings` (535 on) `/power_draw`, else `average_...`, else `instant_power_draw` | `power_w` |
 | `enforced_power_limit`, else `current_power_limit`, else `power_limit` | `power_limit_w` |
 | `clocks/sm_clock`, else `graphics_clock`; `mem_clock` | `sm_clock`; `mem_clock` |
 | `temperature/gpu_temp, memory_temp` | `temp`, `mem_temp` |

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
@@ -87,7 +88,10 @@ _SAMPLES = (
         text="| NVITOP 1.3.2       Driver Version: 535.54.03      CUDA Driver Version: 12.2 |\n"
         "|   0  Tesla T4            Off  | 00000000:00:1E.0 Off | Disabled           0 |\n"
         "| N/A   40C    P0    27W / 70W  | 1032MiB / 15360MiB   |      4%      Default |\n",
-        rows={"gpu_samples": [{"gpu": 0, "time": None, "util_gpu": 4.0, "mem_used": 1032.0, "mem_total": 15360.0}], "clocks": [{"kind": "none"}]},
+        rows={
+            "gpu_samples": [{"gpu": 0, "time": None, "util_gpu": 4.0, "mem_used": 1032.0, "mem_total": 15360.0}],
+            "clocks": [{"kind": "none"}],
+        },
         versions="1.3, ASCII",
     ),
 )  # fmt: skip
@@ -105,7 +109,7 @@ class Nvitop:
         if not re.search(_BANNER, head.text):
             return None
         lines = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", x).strip() for x in head.text.split("\n")[:20_000]]
-        if any(re.match(_CARD, a) and re.match(_VALUES, b) for a, b in zip(lines, lines[1:])):
+        if any(re.match(_CARD, a) and re.match(_VALUES, b) for a, b in pairwise(lines)):
             foreign = any(x and not re.match(rf"{_BAR}|{_DATE}|\W+$", x) for x in lines)
             return Claim(94, "table of nvitop", shares=foreign)
         return Refusal(

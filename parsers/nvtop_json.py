@@ -1,7 +1,7 @@
 """`nvtop -s`: the snapshot as JSON, one reading per card.
 
-**Reads** nvtop 3.1 and later, one snapshot or several appended, also the invalid JSON of 3.3.0 (commas missing after `mem_util`), a snapshot
-cut at the end, and mixed machines (NVIDIA, AMD, Intel).
+**Reads** nvtop 3.1 and later, one snapshot or several appended, also the invalid JSON of 3.3.0 (commas missing after `mem_util`), a
+snapshot cut at the end, and mixed machines (NVIDIA, AMD, Intel).
 
 | key | column |
 |---|---|
@@ -97,7 +97,8 @@ _SAMPLES = (
         rows={
             "gpu_samples": [
                 {
-                    "line": 2, "gpu": 0, "cycle": 0, "time": None, "util_gpu": 97.0, "util_mem": None, "sm_clock": 2610.0, "mem_clock": 10501.0,
+                    "line": 2, "gpu": 0, "cycle": 0, "time": None, "util_gpu": 97.0, "util_mem": None, "sm_clock": 2610.0,
+                    "mem_clock": 10501.0,
                     "temp": 66.0, "power_w": 187.0, "mem_used": None,
                 },
                 {"line": 12, "gpu": 1, "cycle": 0, "util_gpu": None, "sm_clock": 2800.0, "mem_clock": None, "temp": None},

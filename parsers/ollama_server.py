@@ -34,7 +34,7 @@ from __future__ import annotations
 from ..engine.line_format import Int, Line, LineFormat, Num, Sample, Stamp, Text
 
 _HEAD = r'^(?:level=\w+ source=\S+ msg="?|[\w.]+\.go:\d+: (?:(?:TRACE|DEBUG|INFO|WARN|ERROR) )?)$'
-_SOME = r"0*[1-9]\d*(?:\.\d+)?"  # a share that is not zero
+_SOME = r"[\d.]*[1-9][\d.]*"  # a share that is not zero
 _TWO = rf"(?:[\d.]+[ ,])*?{_SOME}[ ,](?:[\d.]+[ ,])*?{_SOME}"
 _PATHS = "/api/generate|/api/chat|/v1/chat/completions|/v1/completions|/v1/responses|/v1/messages"
 
@@ -225,7 +225,8 @@ WITH {_LOADS}, told AS (
     SELECT run, line, parallel AS n, ctx, CASE kind WHEN 'runner' THEN 'command line' ELSE 'load request' END AS source
     FROM marked WHERE kind = 'commit' OR (kind = 'runner' AND with_model IS NOT NULL)
 ), versions AS (
-    SELECT run, max(line) AS line, arg_max(major * 1000000 + minor * 1000 + patch, line) AS v FROM marked WHERE kind = 'version' GROUP BY run
+    SELECT run, max(line) AS line, arg_max(major * 1000000 + minor * 1000 + patch, line) AS v
+    FROM marked WHERE kind = 'version' GROUP BY run
 ), env AS (
     SELECT run, max(line) AS line, arg_max(env_n, line) AS n FROM marked WHERE kind = 'settings' AND env_n IS NOT NULL GROUP BY run
 ), defaults AS (
@@ -346,7 +347,7 @@ time=2025-05-12T12:57:10.000Z level=INFO source=server.go:628 msg="llama runner 
 """
 
 _SAMPLE_OWN_ENGINE = """\
-time=2026-02-21T14:14:40.000-06:00 level=INFO source=server.go:431 msg="starting runner" cmd="/usr/bin/ollama runner --ollama-engine --port 4"
+time=2026-02-21T14:14:40.000-06:00 level=INFO source=server.go:431 msg="starting runner" cmd="/usr/bin/ollama runner --port 4"
 time=2026-02-21T14:14:45.842-06:00 level=INFO source=server.go:431 msg="starting runner" cmd="/usr/bin/ollama runner --ollama-engine \
 --model /models/blobs/sha256-00 --port 44001"
 time=2026-02-21T14:14:45.875-06:00 level=INFO source=runner.go:1284 msg=load request="{Operation:fit LoraPath:[] Parallel:2 \

@@ -17,9 +17,9 @@
 
 **Rounds.** A table, a document, a CSV header is a round. **Clock.** None: `rocm-smi` prints no time.
 
-**Traps.** `VRAM%` and `GPU memory use (%)` are memory in use, not traffic: not read. The second die of MI250 has no power of its own (`N/A`,
-cap `0.0W`). Some releases print 0 to 2 W on MI325X: below 3 W power is NULL (`power-implausible`). `watch rocm-smi > file` holds screen
-differences: refused.
+**Traps.** `VRAM%` and `GPU memory use (%)` are memory in use, not traffic: not read. The second die of MI250 has no power of its own
+(`N/A`, cap `0.0W`). Some releases print 0 to 2 W on MI325X: below 3 W power is NULL (`power-implausible`). `watch rocm-smi > file` holds
+screen differences: refused.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ _ROW = (
     r"(?:[0-9]+%|N/A)\s+([0-9]{1,3}%|N/A)\s*$"
 )
 _NEAR = r"[0-9]Mhz\s.*[0-9]%\s*$"
-_FRAME = r"^\s*(?:=+.*|-+|Node\s+IDs.*|\(DID, *GUID.*|.*\(Edge\).*|.*ROCm System Management Interface.*|.*Concise Info.*|.*End of ROCm SMI.*)\s*$"
+_FRAME = (
+    r"^\s*(?:=+.*|-+|Node\s+IDs.*|\(DID, *GUID.*|.*\(Edge\).*|.*(?:ROCm System Management Interface|Concise Info|End of ROCm SMI).*)\s*$"
+)
 _HOST = r"^(\w[\w.-]{0,62})(?: (?:out|err))?:\s"
 _WATCH = re.compile(r"(?m)^\W*Every [0-9.,]+s: .*rocm-smi")
 _PRODUCT = re.compile(r"^(?:[A-Za-z0-9 -]+ )?\[?((?:AMD |Instinct |Radeon |Navi |MI[0-9])[A-Za-z0-9 ()/+-]{0,60})\]?$")
@@ -98,6 +100,22 @@ def _fine(rows: pl.DataFrame, state: _State) -> pl.DataFrame:
     )
 
 
+def _count(frame: pl.DataFrame, state: _State) -> None:
+    """How every line ended."""
+    import polars as pl
+
+    sizes = dict(frame["how"].value_counts().iter_rows())
+    counts = state.counts
+    counts.noise += sizes.get("noise", 0)
+    counts.matched += sizes.get("row", 0)
+    counts.near_miss += sizes.get("near", 0)
+    counts.other += sizes.get("other", 0) + sizes.get("cut", 0)
+    state.odd["cut-row"] += sizes.get("cut", 0)
+    counts.rejects += [
+        (n, "a row of rocm-smi in an unknown form") for n in frame.filter(pl.col("how") == "near")["line"].head(10 - len(counts.rejects))
+    ]
+
+
 def _block(first: int, text: str, state: _State, emit: Emit) -> None:
     """Read one block of tables."""
     import polars as pl
@@ -124,16 +142,7 @@ def _block(first: int, text: str, state: _State, emit: Emit) -> None:
         .when(pl.col("text").str.contains(_NEAR) & begun).then(pl.lit("near")).otherwise(pl.lit("other"))
     )  # fmt: skip
     frame = frame.with_columns(how=how)
-    sizes = dict(frame["how"].value_counts().iter_rows())
-    counts = state.counts
-    counts.noise += sizes.get("noise", 0)
-    counts.matched += sizes.get("row", 0)
-    counts.near_miss += sizes.get("near", 0)
-    counts.other += sizes.get("other", 0) + sizes.get("cut", 0)
-    state.odd["cut-row"] += sizes.get("cut", 0)
-    counts.rejects += [
-        (n, "a row of rocm-smi in an unknown form") for n in frame.filter(pl.col("how") == "near")["line"].head(10 - len(counts.rejects))
-    ]
+    _count(frame, state)
     frame = frame.with_columns(table=pl.col("header").cum_sum().over("stream"))
     rows = frame.filter(pl.col("how") == "row")
     if len(rows):
@@ -190,7 +199,7 @@ def _cards(records: list[tuple[int, int, int, dict[str, str]]], state: _State, e
     """(line, cycle, gpu, prose keys) of JSON and CSV."""
     import polars as pl
 
-    rows = []
+    rows: list[dict[str, Any]] = []
     for line, cycle, gpu, pairs in records:
         values = _values(pairs)
         if any(v is not None for v in values.values()):
@@ -287,7 +296,8 @@ box-1 out: ============================= End of ROCm SMI Log ===================
         rows={
             "gpu_samples": [
                 {
-                    "line": 4, "host": "box-1", "gpu": 0, "cycle": 0, "util_gpu": 97.0, "temp": 47.0, "power_w": 391.0, "power_limit_w": 560.0,
+                    "line": 4, "host": "box-1", "gpu": 0, "cycle": 0, "util_gpu": 97.0, "temp": 47.0, "power_w": 391.0,
+                    "power_limit_w": 560.0,
                     "sm_clock": 1700.0, "mem_clock": 1600.0,
                 },
                 {"line": 5, "gpu": 1, "cycle": 0, "util_gpu": 0.0, "power_w": None, "power_limit_w": None},
@@ -347,8 +357,12 @@ Device  Node  IDs              Temp    Power   Partitions          SCLK     MCLK
         versions="-a --json, ROCm 6",
     ),
     Sample(
-        text="device,GPU use (%),Average Graphics Package Power (W)\ncard0,55,120.0\ncard1,,N/A\ndevice,GPU use (%),Average Graphics Package Power (W)\ncard0,56,12",
-        rows={"gpu_samples": [{"line": 2, "gpu": 0, "cycle": 0, "util_gpu": 55.0, "power_w": 120.0}], "quality": [{"kind": "cut-row", "n": 1}]},
+        text="device,GPU use (%),Average Graphics Package Power (W)\ncard0,55,120.0\ncard1,,N/A\n"
+        "device,GPU use (%),Average Graphics Package Power (W)\ncard0,56,12",
+        rows={
+            "gpu_samples": [{"line": 2, "gpu": 0, "cycle": 0, "util_gpu": 55.0, "power_w": 120.0}],
+            "quality": [{"kind": "cut-row", "n": 1}],
+        },
         versions="--csv, cut",
     ),
 )  # fmt: skip

@@ -19,7 +19,8 @@ Tables
     than 10 s and five times the distance before). Prefill work while other requests run stays in: that is what the streams got.
   - prompt_tok_s: `input throughput`, of the batch *before* the line; only where a prefill line stands directly before, without a gap.
   - new_tokens, cached_tokens: of this line. One line per chunk. prefix_hit: the old `cache hit rate`, over the life of the server.
-- `server_events`: retract (value: requests), loading (weights, cuda-graph, jit), loaded, fallback (custom allreduce), error.
+- `server_events`: retract (value: requests), access (an inference request answered; value is the HTTP status; a streamed answer is
+  logged when it starts), loading (weights, cuda-graph, jit), loaded, fallback (custom allreduce), error.
 - `server_config` keys: slots (per DP rank) and slots_source, split, tensor_parallel, data_parallel, pipeline_parallel,
   expert_parallel, dp_attention, kv_tokens (per DP rank), n_ctx_slot, chunked_prefill, chunked_prefill_size, max_prefill_tokens, eager,
   cuda_graph_max_bs, speculation, draft_tokens, quantisation, attention, gpu_mem_util (`mem_fraction_static`),
@@ -126,6 +127,14 @@ _EVENT_LINES = (
         fields={**_WHO, "event": Word("retract"), "value": Num(r"#retracted_reqs: (\d+)")},
         serves=True,
     ),
+    Line(
+        "access",
+        into="server_events*",
+        anchor=('"POST /generate', '"POST /v1/', '"POST /invocations', '"POST /api/'),
+        after=rf"{_START}{_TIME}INFO: +\S+ - $",
+        fields={**_WHO, "event": Word("access"), "value": Num(r' HTTP/[\d.]+" (\d{3})\b')},
+        need=("value",),
+    ),
     _event("weights-begin", "Load weight begin", "loading", "weights"),
     _event("graph-begin", ("Capture cuda graph begin", "Capture npu graph begin", "Capture cpu graph begin"), "loading", "cuda-graph"),
     _event("jit", ("Entering DeepGEMM JIT", "DeepGEMM JIT Compiling", "DeepGEMM warmup"), "loading", "jit"),
@@ -231,7 +240,7 @@ _CONFIG_LINES = (
 )
 
 _NOISE = (
-    ' HTTP/1.1" ',
+    '"GET /',
     "Memory pool end. avail mem=",
     "Capture cuda graph end. ",
     "Capture cuda graph bs ",
@@ -521,6 +530,7 @@ PARSER = LineFormat(
                     {"kind": "fallback", "detail": "custom-allreduce"},
                     {"kind": "loading", "detail": "weights"},
                     {"kind": "loading", "detail": "cuda-graph"},
+                    {"kind": "access", "value": 200},
                     {"kind": "loaded", "time": 1756713642.0},
                     {"kind": "retract", "value": 3},
                 ],

@@ -2,8 +2,8 @@ r"""Hugging Face text-generation-inference (TGI): router and launcher logs, as t
 
 How to get one: `docker logs NAME > tgi.log 2>&1` (with or without `-t`), `text-generation-launcher ... 2>&1 | tee tgi.log`.
 
-Versions 0.9 to 3.3: text lines with spans (`generate{... total_time="1.2s" ...}: ... Success`) and the two JSON shapes, that of the launcher
-(`fields.message`) and that of the router (`message` on top). Times are UTC with microseconds.
+Versions 0.9 to 3.3: text lines with spans (`generate{... total_time="1.2s" ...}: ... Success`) and the two JSON shapes, that of the
+launcher (`fields.message`) and that of the router (`message` on top). Times are UTC with microseconds.
 
 Tables
 - `requests` (origin server): one row per Success line, written when the request ends. finished_at: time of the line. queued_at: that
@@ -18,10 +18,10 @@ Traps
 - max_concurrent_requests is no slot limit and no queue: above it the router answers 429. What queues is the batch, by its token budget
   (kv_tokens), so there is no `slots` without max_batch_size.
 - Durations are Rust debug text in one unit (`1.2s`, `20ms`, `754.5us` with a micro sign, `980ns`).
-- Request parameters stand inside the Success line and hold what users wrote (stop words): their quotes are escaped, so a duration in them
-  is not taken for one.
-- Arguments are one line, or one per line from 2.x on; there, lines count only close below `Args {`. Values that Rust spreads over several
-  lines (`Some(`) are not read.
+- Request parameters stand inside the Success line and hold what users wrote (stop words): their quotes are escaped, so a duration in
+  them is not taken for one.
+- Arguments are one line, or one per line from 2.x on; there, lines count only close below `Args {`. Values that Rust spreads over
+  several lines (`Some(`) are not read.
 - text-embeddings-inference looks alike but prints no time per token; it is left to others.
 """
 
@@ -53,7 +53,7 @@ _DONE_LINES = (
         "done",
         into="requests*",
         anchor='time_per_token="',
-        after=r"^(?:\w[\w ]*\{.*\}:)?(?:generate|generate_stream|chat_completions|completions|compat_generate|vertex_compatibility|\w+)\{.*$",
+        after=r"^(?:\w[\w ]*\{.*\}:)?\w+\{.*$",
         fields={**_durations(), "success": Text(rf'"\}}: {_ROUTER}: [\w/.-]+:\d+: (Success)\s*$')},
         need=("success",),
         serves=True,
@@ -160,7 +160,8 @@ WITH arguments AS (
 ), numbers AS (
     SELECT run, key, arg_max(num, line) AS num, max(line) AS line FROM (
         UNPIVOT (
-            SELECT run, line, CAST(max_concurrent_requests AS DOUBLE) AS max_concurrent_requests, CAST(max_total_tokens AS DOUBLE) AS n_ctx_slot,
+            SELECT run, line, CAST(max_concurrent_requests AS DOUBLE) AS max_concurrent_requests,
+                CAST(max_total_tokens AS DOUBLE) AS n_ctx_slot,
                 CAST(max_batch_prefill_tokens AS DOUBLE) AS max_batch_prefill_tokens, CAST(max_batch_size AS DOUBLE) AS max_batch_size,
                 CAST(max_waiting_tokens AS DOUBLE) AS max_waiting_tokens, waiting_served_ratio,
                 CAST(num_shard AS DOUBLE) AS tensor_parallel, CAST(nullif(speculate, 0) AS DOUBLE) AS draft_tokens
@@ -180,7 +181,8 @@ WITH arguments AS (
     UNION ALL SELECT run, line, 'slots_source', 'max_batch_size', NULL FROM numbers WHERE key = 'max_batch_size'
     UNION ALL SELECT run, line, 'split', CASE WHEN num > 1 THEN 'tensor' ELSE 'none' END, NULL FROM numbers WHERE key = 'tensor_parallel'
     UNION ALL SELECT run, line, 'speculation', 'on', NULL FROM numbers WHERE key = 'draft_tokens'
-    UNION ALL SELECT run, max(line), 'quantisation', arg_max(lower(quantisation), line), NULL FROM arguments WHERE quantisation IS NOT NULL GROUP BY run
+    UNION ALL SELECT run, max(line), 'quantisation', arg_max(lower(quantisation), line), NULL
+        FROM arguments WHERE quantisation IS NOT NULL GROUP BY run
     UNION ALL SELECT run, max(line), 'eager', CASE WHEN arg_max(kind, line) = 'graphs' THEN 'false' ELSE 'true' END, NULL
         FROM staged WHERE kind IN ('graphs', 'no graphs') GROUP BY run
 )
@@ -192,7 +194,8 @@ FROM found ORDER BY line, key
 
 _SAMPLE_TEXT = """\
 2025-02-01T10:00:00.000001Z  INFO text_generation_launcher: Args { model_id: "acme/tiny", num_shard: Some(2), quantize: Some(Awq), \
-speculate: None, max_concurrent_requests: 128, max_total_tokens: Some(4096), waiting_served_ratio: 0.3, max_batch_prefill_tokens: Some(2048), \
+speculate: None, max_concurrent_requests: 128, max_total_tokens: Some(4096), waiting_served_ratio: 0.3, max_batch_prefill_tokens: \
+Some(2048), \
 max_batch_total_tokens: None, max_waiting_tokens: 20, max_batch_size: None, hostname: "secret-host", port: 80 }
 2025-02-01T10:00:01.000000Z  INFO text_generation_launcher: Sharding model on 2 processes
 2025-02-01T10:00:05.000000Z  INFO shard-manager: text_generation_launcher: Shard ready in 4.2s rank=0
@@ -206,31 +209,23 @@ stop: ["time_per_token=\\"1ms\\""] } total_time="2.5s" validation_time="500µs" 
 time_per_token="50ms" seed="None"}: text_generation_router::server: router/src/server.rs:299: Success
 2025-02-01T10:01:01.000000Z  INFO chat_completions{total_time="20.1ms" validation_time="90ns" queue_time="100.5µs" inference_time="20ms" \
 time_per_token="10ms" seed="Some(7)"}: text_generation_router::server: router/src/server.rs:622: Success
-2025-02-01T10:01:02.000000Z ERROR chat_completions:generate: text_generation_router::infer: router/src/infer/mod.rs:102: Model is overloaded
+2025-02-01T10:01:02.000000Z ERROR chat_completions:generate: text_generation_router::infer: router/src/infer/mod.rs:102: Model is \
+overloaded
 """
 
 _SAMPLE_JSON = """\
-{"timestamp":"2024-03-01T08:00:00.000100Z","level":"INFO","fields":{"message":"Sharding model on 4 processes"},"target":"text_generation_launcher"}
-{"timestamp":"2024-03-01T08:00:01.000100Z","level":"INFO","message":"Setting max batch total tokens to 9000","target":"text_generation_router",\
+{"timestamp":"2024-03-01T08:00:00.000100Z","level":"INFO","fields":{"message":"Sharding model on 4 \
+processes"},"target":"text_generation_launcher"}
+{"timestamp":"2024-03-01T08:00:01.000100Z","level":"INFO","message":"Setting max batch total tokens to \
+9000","target":"text_generation_router",\
 "filename":"router/src/main.rs","line_number":328}
-{"timestamp":"2024-03-01T08:00:02.000100Z","level":"INFO","message":"Connected","target":"text_generation_router","filename":"router/src/main.rs",\
+{"timestamp":"2024-03-01T08:00:02.000100Z","level":"INFO","message":"Connected","target":"text_generation_router","filename":"rout\
+er/src/main.rs",\
 "line_number":329}
 {"timestamp":"2024-03-01T08:00:10.000000Z","level":"INFO","message":"Success","target":"text_generation_router::server",\
 "filename":"router/src/server.rs","line_number":299,"span":{"inference_time":"600ms","parameters":"GenerateParameters { stop: [] }",\
 "queue_time":"1.5ms","seed":"None","time_per_token":"60ms","total_time":"602ms","validation_time":"500µs","name":"generate"},\
 "spans":[{"inference_time":"600ms","name":"generate"}]}
-"""
-
-_SAMPLE_PRETTY = """\
-2025-05-01T10:00:00.000001Z  INFO text_generation_launcher: Args {
-    model_id: "acme/tiny",
-    num_shard: None,
-    max_concurrent_requests: 64,
-    max_batch_total_tokens: Some(
-        16000,
-    ),
-    max_waiting_tokens: 20,
-}
 """
 
 PARSER = LineFormat(
@@ -299,14 +294,6 @@ PARSER = LineFormat(
                     {"key": "kv_tokens", "num": 9000},
                 ],
                 "server_events": [{"kind": "loaded"}],
-            },
-        ),
-        Sample(
-            text=_SAMPLE_PRETTY,
-            versions="2.x and later, arguments one per line",
-            rows={
-                "server_config": [{"key": "max_concurrent_requests", "num": 64}, {"key": "max_waiting_tokens", "num": 20}],
-                "requests": [],
             },
         ),
     ),

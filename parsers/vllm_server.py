@@ -647,6 +647,7 @@ def _printed(number: str) -> str:
 _CONFIG = f"""
 WITH {_PLACED}, ranked AS (
     SELECT *, CASE kind WHEN 'config' THEN 0 WHEN 'args' THEN 2 ELSE 1 END * 1000000000000 + line AS rank FROM placed
+    WHERE kind NOT IN ('access', 'arrival', 'cancel', 'iteration')
 ), hints(generation, source_line, v_lo, v_hi, words) AS (VALUES {_HINTS}
 ), guesses AS (
     SELECT s.run, min(s.line) AS line, min(h.v_lo) AS v_lo, max(h.v_hi) AS v_hi, any_value(h.words) AS words

@@ -292,6 +292,11 @@ def thin(store: Store, rows: str, series: int, panels: int = 1) -> pl.DataFrame:
     return pl.concat([frame, broken]).sort("series", "x", "y", maintain_order=True)
 
 
+def _largest(values: pl.Series) -> float:
+    """The largest value; 0 where there is none."""
+    return float(values.cast(float).max() or 0.0)  # type: ignore[arg-type]
+
+
 def _time_x(span: float, since: str, padding: float = 0) -> alt.X:
     """The axis of a time in seconds, told in seconds, minutes or hours."""
     import altair as alt
@@ -381,7 +386,7 @@ def _util_panel(panel: dict[str, Any], frame: pl.DataFrame, names: Sequence[str]
     colours = [SERIES[n % len(SERIES)] for n in range(len(names))] + [LIGHT["fg"]]
     dashes = [DASHES[n % len(DASHES)] for n in range(len(names))] + [[1, 0]]
     legend = alt.Legend(symbolType="stroke", columns=5) if len(domain) > 1 else None
-    top = max(105.0, float(frame["y"].max() or 0) * 1.05)  # type: ignore[arg-type]
+    top = max(105.0, _largest(frame["y"]) * 1.05)
     numbered = alt.X(
         "x:Q",
         title="sample number (the file has no times)",
@@ -389,7 +394,7 @@ def _util_panel(panel: dict[str, Any], frame: pl.DataFrame, names: Sequence[str]
         scale=alt.Scale(nice=False, padding=2),
     )
     encoding = {
-        "x": _time_x(float(frame["x"].max() or 0), "the first sample", 2) if panel["timed"] else numbered,
+        "x": _time_x(_largest(frame["x"]), "the first sample", 2) if panel["timed"] else numbered,
         "y": alt.Y(
             "y:Q", title=None, scale=alt.Scale(domain=[0, top], nice=False), axis=alt.Axis(tickCount=5, labelExpr="datum.label + ' %'")
         ),
@@ -681,7 +686,7 @@ def _step_lines(frame: pl.DataFrame, names: Sequence[str], since: str, title: st
         alt.Chart(frame)
         .mark_line(interpolate="step-after", strokeWidth=1.6)
         .encode(
-            x=_time_x(float(frame["x"].max() or 0), since),
+            x=_time_x(_largest(frame["x"]), since),
             y=alt.Y("y:Q", title="requests", axis=alt.Axis(tickCount=5, tickMinStep=1)),
             color=alt.Color("series:N", scale=alt.Scale(domain=list(names), range=[SERIES[0], LIGHT["accent"]]), legend=legend),
             strokeDash=alt.StrokeDash("series:N", scale=alt.Scale(domain=list(names), range=[[1, 0], [5, 2]]), legend=legend),

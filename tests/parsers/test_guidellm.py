@@ -1,0 +1,126 @@
+"""guidellm reports: strategies, window, requests, damage."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from gpuverdict.engine.parser import Claim, Counts, Refusal, Sample
+from gpuverdict.engine.source import Source
+from gpuverdict.engine.testing import check_counts, check_samples, rows_of, values
+from gpuverdict.parsers.guidellm import PARSER
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+NEW, OLD = (json.loads(s.text) for s in PARSER.samples)
+
+
+class Tiny(Source):
+    """A source whose blocks hold a few characters."""
+
+    def blocks(self, size: int = 0) -> Iterator[tuple[int, str]]:
+        return super().blocks(37)
+
+
+def facts(text: str | bytes, tiny: bool = False) -> tuple[dict[str, list[dict]], Counts]:
+    """Rows and counts; with `tiny` read in small blocks."""
+    if not tiny:
+        return rows_of(PARSER, text)
+    out: dict[str, list[dict]] = {}
+    source = Tiny.from_text(text)
+    counts = PARSER.parse(source, lambda target, frame: out.setdefault(target, []).extend(frame.to_dicts()))
+    return out, counts
+
+
+def test_samples() -> None:
+    check_samples(PARSER)
+
+
+@pytest.mark.parametrize("sample", PARSER.samples, ids=lambda s: s.versions)
+def test_samples_are_claimed_and_blocks_do_not_matter(sample: Sample) -> None:
+    assert isinstance(PARSER.claims(Source.from_text(sample.text, sample.name).head()), Claim)
+    assert facts(sample.text, tiny=True) == facts(sample.text)
+
+
+@pytest.mark.parametrize("sample", PARSER.samples, ids=lambda s: s.versions)
+@given(share=st.floats(0, 1))
+@settings(max_examples=60, deadline=None)
+def test_a_cut_invents_nothing(sample: Sample, share: float) -> None:
+    text = sample.text[: int(share * len(sample.text))]
+    rows, counts = facts(text)
+    check_counts(counts, text, "cut")
+    invented = {v for v in values(rows) - values(facts(sample.text)[0]) if v[1] not in ("series", "step")}
+    assert not invented
+
+
+@pytest.mark.parametrize("sample", PARSER.samples, ids=lambda s: s.versions)
+@given(share=st.floats(0, 1), byte=st.integers(0, 255))
+@settings(max_examples=60, deadline=None)
+def test_a_garbled_byte_raises_nothing(sample: Sample, share: float, byte: int) -> None:
+    data = bytearray(sample.text.encode())
+    data[min(int(share * len(data)), len(data) - 1)] = byte
+    source = Source.from_text(bytes(data))
+    PARSER.claims(source.head())
+    _, counts = rows_of(PARSER, bytes(data))
+    assert counts.lines == sum(b.count("\n") + (not b.endswith("\n")) for _, b in source.blocks())
+
+
+def benchmark(**changes: object) -> dict:
+    """The step of the first benchmark with keys changed."""
+    return facts(json.dumps({**NEW, "benchmarks": [NEW["benchmarks"][0] | changes]}))[0]["bench_steps"][0]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "concurrency", "rate"),
+    [
+        ({"type_": "synchronous", "max_concurrency": 1}, 1.0, None),
+        ({"type_": "concurrent", "streams": 16}, 16.0, None),
+        ({"type_": "throughput", "max_concurrency": 64}, 64.0, None),
+        ({"type_": "throughput", "max_concurrency": None}, None, None),
+        ({"type_": "constant", "rate": 2.5, "max_concurrency": 64}, None, 2.5),
+        ({"type_": "poisson", "rate": 3.0, "max_concurrency": 64}, None, 3.0),
+        ({"type_": "trace"}, None, None),
+        ({}, None, None),
+    ],
+)
+def test_strategies(strategy: dict, concurrency: float | None, rate: float | None) -> None:
+    row = benchmark(config={"strategy": strategy})
+    assert (row.get("concurrency"), row.get("rate_rps")) == (concurrency, rate)
+
+
+def test_queued_is_the_tools_own_and_stays_out() -> None:
+    rows = facts(json.dumps(NEW))[0]
+    assert 1771999000.0 not in {v for r in rows["requests"] for v in r.values()}
+
+
+def test_a_window_without_duration_is_end_minus_start() -> None:
+    assert benchmark(duration=None)["wall_s"] == 60.0
+    assert benchmark(duration=None, start_time="x").get("wall_s") is None
+
+
+def test_stripped_requests_leave_the_step() -> None:
+    rows = facts(json.dumps({**NEW, "benchmarks": [NEW["benchmarks"][0] | {"requests": None}]}))[0]
+    assert len(rows["bench_steps"]) == 1 and "requests" not in rows
+
+
+def test_an_end_before_the_start_is_unknown() -> None:
+    one = {"info": {"timings": {"request_start": 1772000012.0, "first_token_iteration": 1772000011.0, "request_end": 1772000010.0}}}
+    rows = facts(json.dumps({**NEW, "benchmarks": [NEW["benchmarks"][0] | {"requests": {"successful": [one, 7, None]}}]}))[0]
+    (row,) = rows["requests"]
+    assert row["sent_at"] == 1772000012.0 and all(row.get(c) is None for c in ("first_token_at", "finished_at", "ttft_s", "latency_s"))
+
+
+def test_no_text_leaves() -> None:
+    text = json.dumps(NEW).replace('"x"', '"CANARY"')
+    assert "CANARY" in text and "CANARY" not in repr(facts(text))
+
+
+def test_a_cut_report_says_so() -> None:
+    rows, counts = facts(json.dumps(OLD)[:-3])
+    assert rows == {} and counts.near_miss == 1 and counts.rejects == [(1, "a report that is cut or garbled")]
+
+
+def test_other_files_are_not_claimed() -> None:
+    assert PARSER.claims(Source.from_text('{"benchmarks": [{"name": "x"}], "context": {}}').head()) is None
+    assert isinstance(PARSER.claims(Source.from_text('{"metadata": {"guidellm_version": "0.6"}}').head()), Refusal)
