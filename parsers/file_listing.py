@@ -298,6 +298,8 @@ class _FileListing:
         return _SAMPLES
 
     def claims(self, head: Head) -> Claim | Refusal | None:
+        if head.text.lstrip()[:1] in ("{", "[", "<"):
+            return None  # a body, not a listing of bodies
         if not re.search(r"\d+\.(?:json|txt|out|sse|ndjson|body)\b|(?i:resp|completion)", head.text):
             return None
         lines = head.text.split("\n")
