@@ -90,7 +90,7 @@ def analyze(
     registry = load_registry()
     check_limits(settings, registry)
     store = Store(trace, Hider(reveal=settings.reveal, keep=catalog.public_names()))
-    catalog.load(store.con)
+    catalog.load(store.con, registry.hardware)
     readings = _read_all(store, collected, registry, progress)
     _store_given(store, collected, given, settings)
     _judgeable(store, collected, given, settings)

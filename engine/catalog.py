@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import duckdb
@@ -56,11 +57,14 @@ def public_names() -> frozenset[str]:
     return frozenset(r["name_pattern"] for r in _rows("gpus")) | frozenset(r["name"] for r in _rows("models"))
 
 
-def load(con: duckdb.DuckDBPyConnection) -> None:
-    """Both catalogues as tables main.catalog_gpus and main.catalog_models: numbers are DOUBLE, empty cells NULL."""
+def load(con: duckdb.DuckDBPyConnection, hardware: Sequence[Mapping[str, Any]] = ()) -> None:
+    """Both catalogues as tables main.catalog_gpus and main.catalog_models: numbers are DOUBLE, empty cells NULL.
+
+    `hardware` are rows of plugins for the GPU catalogue; what is no column of it is left out.
+    """
     for name in ("gpus", "models"):
-        rows = _rows(name)
-        columns = list(rows[0])
+        columns = list(_rows(name)[0])
+        rows = [*_rows(name), *({c: row.get(c) for c in columns} for row in hardware if name == "gpus")]
         text = {"name_pattern", "vendor", "arch", "power_draw_semantics", "source", "note", "notes", "name", "aliases"}
         types = ", ".join(f"{c} {'VARCHAR' if c in text else 'DOUBLE'}" for c in columns)
         con.execute(f"CREATE TABLE main.catalog_{name} ({types})")

@@ -2,13 +2,13 @@
 
 **`bench_steps`** from the summary: `concurrency` (`num_concurrent_requests`), `requests`, `completed`, `failed`, `req_s` (completed per
 minute over 60), `aggregate_tok_s` (output), `ttft_*`, `e2e_*`, mean lengths, `finished_at` (`timestamp`: UTC seconds when the result
-was written). `per_stream_tok_s` is the printed request output throughput (its median, else its mean): answer tokens over the whole latency, so
-`per_stream_counts` is latency. The leaderboard's flattened files have the same keys.
+was written). `per_stream_tok_s` is the printed request output throughput (its median, else its mean): answer tokens over the whole
+latency, so `per_stream_counts` is latency. The leaderboard's flattened files have the same keys.
 
 **`requests`** (origin `client`) from the individual responses: `latency_s`, `ttft_s`, tokens, `status`. The list is in order of
 completion and holds no time, so there is no timeline.
 
-**Traps.** llmperf's *inter token latency* is the whole latency over the tokens: neither a gap nor a time per token after the first, so it is
+**Traps.** llmperf's *inter token latency* is the whole latency over the tokens, neither a gap nor a time per token after the first: it is
 not read. Failed requests are written as zeros with one output token: their measures are NULL. Where more requests failed than succeeded (a
 rate limit), the offered concurrency was not what the server saw: it is NULL (`mostly-failed`).
 """

@@ -560,25 +560,27 @@ WITH {_PLACED}, lines AS (
             + coalesce(pos6, 0) + coalesce(pos7, 0) END AS positions,
         lag(emitted) OVER w AS emitted_before, lag(drafted) OVER w AS drafted_before
     FROM kept k JOIN runs r USING (run) WINDOW w AS (PARTITION BY k.run, k.kind ORDER BY k.line)
+), measured AS (
+    SELECT k.line, k.kind, k.glued, 'vllm' AS server, CAST(k.engine AS INTEGER) AS engine, k.run,
+        CASE WHEN k.kind <> 'iteration' OR k.prefills IS NULL OR k.decodes IS NULL THEN NULL WHEN k.prefills = 0 THEN 'decode'
+             WHEN k.decodes = 0 THEN 'prefill' ELSE 'mixed' END AS phase,
+        k.at_s AS "time", coalesce(k.running, m.running) AS running, coalesce(k.waiting, m.waiting) AS waiting,
+        coalesce(k.kv_usage, m.kv_usage) AS kv_usage, k.prompt_tok_s, k.gen_tok_s,
+        CASE WHEN k.kind = 'v0 spec' AND k.drafted > k.drafted_before AND k.emitted >= k.emitted_before
+                THEN (k.emitted - k.emitted_before) * k.draft_tokens / (k.drafted - k.drafted_before)
+             WHEN k.kind = 'v0 spec' AND k.drafted > 0 AND (k.drafted_before IS NULL OR k.drafted < k.drafted_before) THEN k.emitted *
+                 k.draft_tokens / k.drafted
+             WHEN k.bonus_form IS NOT NULL THEN k.mean_len
+             WHEN abs(k.mean_len - 1 - k.positions) < 0.02 THEN k.mean_len
+             WHEN abs(k.mean_len - k.positions) < 0.02 OR k.v = 805 THEN k.mean_len + 1
+             WHEN k.v >= 900 THEN k.mean_len END AS accept_len,
+        k.new_tokens, coalesce(k.prefix_hit, m.prefix_hit) AS prefix_hit, coalesce(k.preemptions, m.preemptions) AS preemptions, k.step_ms
+    FROM lengths k LEFT JOIN placed m ON m.kind = 'rest of stats' AND k.kind = 'stats' AND k.running IS NULL AND m.line = k.line + 1
+    WHERE k.dummy IS NULL AND NOT (k.kind = 'v0 prefix' AND k.prefix_hit IS NULL) AND NOT (k.kind = 'iteration' AND k.prefills + k.decodes
+        = 0)
 )
-SELECT k.line, 'vllm' AS server, CAST(k.engine AS INTEGER) AS engine, k.run,
-    CASE WHEN k.kind <> 'iteration' OR k.prefills IS NULL OR k.decodes IS NULL THEN NULL WHEN k.prefills = 0 THEN 'decode'
-         WHEN k.decodes = 0 THEN 'prefill' ELSE 'mixed' END AS phase,
-    k.at_s AS "time", coalesce(k.running, m.running) AS running, coalesce(k.waiting, m.waiting) AS waiting,
-    coalesce(k.kv_usage, m.kv_usage) AS kv_usage, k.prompt_tok_s, k.gen_tok_s,
-    CASE WHEN k.kind = 'v0 spec' AND k.drafted > k.drafted_before AND k.emitted >= k.emitted_before
-            THEN (k.emitted - k.emitted_before) * k.draft_tokens / (k.drafted - k.drafted_before)
-         WHEN k.kind = 'v0 spec' AND k.drafted > 0 AND (k.drafted_before IS NULL OR k.drafted < k.drafted_before) THEN k.emitted *
-             k.draft_tokens / k.drafted
-         WHEN k.bonus_form IS NOT NULL THEN k.mean_len
-         WHEN abs(k.mean_len - 1 - k.positions) < 0.02 THEN k.mean_len
-         WHEN abs(k.mean_len - k.positions) < 0.02 OR k.v = 805 THEN k.mean_len + 1
-         WHEN k.v >= 900 THEN k.mean_len END AS accept_len,
-    k.new_tokens, coalesce(k.prefix_hit, m.prefix_hit) AS prefix_hit, coalesce(k.preemptions, m.preemptions) AS preemptions, k.step_ms
-FROM lengths k LEFT JOIN placed m ON m.kind = 'rest of stats' AND k.kind = 'stats' AND k.running IS NULL AND m.line = k.line + 1
-WHERE k.dummy IS NULL AND NOT (k.kind = 'v0 prefix' AND k.prefix_hit IS NULL) AND NOT (k.kind = 'iteration' AND k.prefills + k.decodes = 0)
-  AND NOT (k.kind = 'spec' AND k.mean_len IS NULL)
-ORDER BY k.line, k.glued NULLS FIRST
+SELECT * EXCLUDE (kind, glued) FROM measured WHERE kind NOT IN ('spec', 'v0 spec') OR accept_len IS NOT NULL ORDER BY line,
+    glued NULLS FIRST
 """
 
 _EVENTS = f"""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from gpuverdict.engine.line_format import Sample
 from gpuverdict.engine.testing import check_conformance, check_counts, check_cut, check_garbled, rows_of
 from gpuverdict.parsers.ollama_server import PARSER
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 DERIVED = ("slots", "slots_source")
-CARDS = ("uuid", "name", "memory_mib", "device", "bus_id")  # the last start's cards are the cards
 WHOLE = "".join(s.text for s in PARSER.samples)
 
 
@@ -183,10 +183,10 @@ def test_docker_prefix_changes_no_time() -> None:
     assert rows["server_events"][0]["time"] == 1747054570.5 and rows["requests"][0]["finished_at"] == 1747054571.0
 
 
-@settings(max_examples=40, deadline=None)
-@given(at=st.integers(0, len(WHOLE)))
-def test_any_cut(at: int) -> None:
-    check_cut(PARSER, WHOLE, at, (*DERIVED, "n_ctx_slot", "split", "n_ctx", "n_batch", "flash_attn", *CARDS))
+@settings(max_examples=60, deadline=None)
+@given(sample=st.sampled_from(PARSER.samples), share=st.floats(0, 1))
+def test_any_cut(sample: Sample, share: float) -> None:
+    check_cut(PARSER, sample.text, int(share * len(sample.text)), DERIVED)
 
 
 @settings(max_examples=40, deadline=None)

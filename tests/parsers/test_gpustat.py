@@ -1,0 +1,147 @@
+"""gpustat: text and JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from gpuverdict.engine.parser import Claim, Counts, Refusal
+from gpuverdict.engine.source import Source
+from gpuverdict.engine.testing import Rows, check_counts, check_samples, rows_of, same_rows, values
+from gpuverdict.parsers.gpustat import PARSER
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+
+def rows(text: str | bytes, table: str = "gpu_samples") -> list[dict[str, Any]]:
+    return rows_of(PARSER, text)[0].get(table, [])
+
+
+def kinds(text: str) -> dict[str, int]:
+    return {r["kind"]: r["n"] for r in rows_of(PARSER, text)[0].get("quality", [])}
+
+
+def claim(text: str | bytes, name: str = "sample.txt") -> Claim | Refusal | None:
+    return PARSER.claims(Source.from_text(text, name).head())
+
+
+def test_samples() -> None:
+    check_samples(PARSER)
+    for sample in PARSER.samples:
+        assert isinstance(claim(sample.text), Claim)
+
+
+LINE = "[{g}] NVIDIA L4 | {t}'C, {u} % | {m} / 23034 MB |"
+
+
+def test_text_variants() -> None:
+    for line, want in (
+        ("[0] NVIDIA L4 | 61°C,  93 % | 100 / 23034 MB |", (93, 61, None)),
+        ("[0] NVIDIA L4 | 61'C,  30 %,  93 %, 70 / 72 W | 100 / 23034 MB | x(5M)", (93, 61, 70)),
+        ("[0] NVIDIA L4 | ??°C,  ?? %, ?? / 72 W | 100 / 23034 MB |", (None, None, None)),
+        ("\x1b[1m[0]\x1b[0m NVIDIA L4\x1b(B\x1b[m | 61°C,  93 % | 100 / 23034 MB |", (93, 61, None)),
+        ("> [0] NVIDIA L4        | 61°C,  93 % |   100 / 23034 MB", (93, 61, None)),
+    ):
+        (row,) = rows(line + "\n")
+        assert (row["util_gpu"], row["temp"], row["power_w"], row["mem_used"]) == (*want, 100), line
+        assert isinstance(claim(line + "\n"), Claim)
+
+
+def test_rounds_and_dates() -> None:
+    def one(u: int) -> str:
+        return LINE.format(g=0, t=50, u=u, m=1) + "\n" + LINE.format(g=1, t=50, u=u, m=1) + "\n"
+
+    text = "box  Tue Feb  3 04:05:06 2026  580.1\n" + one(1) + "box  mar. 03 févr. 2026 04:05:08  580.1\n" + one(2)
+    assert [(r["gpu"], r["cycle"], r["time"]) for r in rows(text)] == [(0, 0, 1770091506.0), (1, 0, 1770091506.0), (0, 1, None), (1, 1, None)]
+
+
+def test_cut_and_near_miss() -> None:
+    line = LINE.format(g=0, t=50, u=7, m=1)
+    assert rows(line[: line.index("23034") + 3]) == []
+    assert rows_of(PARSER, line.replace("23034 MB", "23 QB") + "\n")[1].near_miss == 1
+
+
+def test_json_that_is_not_gpustat() -> None:
+    assert claim('{"gpus": [{"name": "x"}]}') is None
+    assert rows('{"gpus": [{"name": "x", "utilization.gpu": "93"}], "query_time": 5}')[0]["util_gpu"] is None
+    assert rows('{"gpus": 5, "query_time": "x"}\n[1]\n') == []
+
+
+def test_json_broken_in_the_middle() -> None:
+    good = PARSER.samples[1].text.split("}\n{")[0] + "}\n"
+    text = good + good[:200] + good
+    assert [r["cycle"] for r in rows(text)] == [0, 0, 1, 1] and kinds(text) == {"cut-document": 1}
+
+
+# ---------------------------------------------------------------- open-ended input
+
+WHOLE = [sample.text for sample in PARSER.samples]
+DERIVED = ("cycle", "gpu", "line")  # numbers of rounds and cards, which may differ when lines are missing
+
+
+def blocked(text: str, lines: int) -> tuple[Rows, Counts]:
+    """Rows and counts of a source that hands out small blocks of whole lines."""
+    source = Source.from_text(text)
+    parts = text.splitlines(keepends=True)
+
+    class Blocks:
+        name, size, mtime, mtime_kind, mtime_resolution_s = "x", None, None, "filesystem", None
+        head, open = source.head, source.open
+
+        def blocks(self, size: int = 0) -> Any:
+            for k in range(0, len(parts), lines):
+                yield k + 1, "".join(parts[k : k + lines])
+
+    out: Rows = {}
+    counts = PARSER.parse(Blocks(), lambda table, frame: out.setdefault(table, []).extend(frame.to_dicts()))  # type: ignore[arg-type]
+    return out, counts
+
+
+def plain(found: Rows) -> Rows:
+    return {t: sorted(({k: v for k, v in r.items() if v is not None} for r in rs), key=str) for t, rs in found.items() if t != "quality"}
+
+
+@pytest.mark.parametrize("lines", [1, 2, 3, 7])
+def test_any_block_size_gives_the_same(lines: int) -> None:
+    for text in WHOLE:
+        text = text
+        found, counts = blocked(text, lines)
+        whole, all_counts = blocked(text, 100_000)
+        assert same_rows(plain(whole), plain(found)) is None, same_rows(plain(whole), plain(found))
+        assert (counts.matched, counts.noise, counts.near_miss, counts.other) == (
+            all_counts.matched,
+            all_counts.noise,
+            all_counts.near_miss,
+            all_counts.other,
+        )
+
+
+@given(which=st.integers(0, len(WHOLE) - 1), share=st.floats(0, 1))
+@settings(max_examples=40, deadline=None)
+def test_any_cut_invents_nothing(which: int, share: float) -> None:
+    text = WHOLE[which]
+    cut = text[: int(share * len(text))]
+    found, counts = rows_of(PARSER, cut)
+    check_counts(counts, cut, "cut")
+    invented = {v for v in values(found) - values(rows_of(PARSER, text)[0]) if v[1] not in DERIVED}
+    assert not invented, invented
+
+
+@given(which=st.integers(0, len(WHOLE) - 1), share=st.floats(0, 1), junk=st.sampled_from(["\x00", "x", "\ufffd", "^C", "\n", "|", "\x1b[0m", ",", '"']))
+@settings(max_examples=60, deadline=None)
+def test_any_garbled_character_raises_nothing(which: int, share: float, junk: str) -> None:
+    text = WHOLE[which]
+    at = int(share * (len(text) - 1))
+    text = text[:at] + junk + text[at + 1 :]
+    _, counts = rows_of(PARSER, text)
+    check_counts(counts, text.replace("\x00", ""), "garbled")
+    claim(text)
+
+
+@given(text=st.text(alphabet="[]0123456789 NVIDIA|%°C,/MB\n{}:\"gpus", max_size=300), which=st.integers(0, len(WHOLE) - 1))
+@settings(max_examples=40, deadline=None)
+def test_noise_never_raises(text: str, which: int) -> None:
+    for body in (text, WHOLE[which] + text):
+        _, counts = rows_of(PARSER, body)
+        check_counts(counts, body.replace("\r", ""), "noise")
+        claim(body)

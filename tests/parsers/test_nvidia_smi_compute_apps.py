@@ -1,0 +1,155 @@
+"""nvidia-smi --query-compute-apps: names with commas, rounds, cuts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from gpuverdict.engine.parser import Claim, Counts, Refusal
+from gpuverdict.engine.source import Source
+from gpuverdict.engine.testing import Rows, check_counts, check_samples, rows_of, same_rows, values
+from gpuverdict.parsers.nvidia_smi_compute_apps import PARSER
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+
+def rows(text: str | bytes, table: str = "gpu_processes") -> list[dict[str, Any]]:
+    return rows_of(PARSER, text)[0].get(table, [])
+
+
+def kinds(text: str) -> dict[str, int]:
+    return {r["kind"]: r["n"] for r in rows_of(PARSER, text)[0].get("quality", [])}
+
+
+def claim(text: str | bytes, name: str = "sample.txt") -> Claim | Refusal | None:
+    return PARSER.claims(Source.from_text(text, name).head())
+
+
+def test_samples() -> None:
+    check_samples(PARSER)
+    for sample in PARSER.samples:
+        assert isinstance(claim(sample.text), Claim)
+
+
+U = "GPU-12345678-1234-1234-1234-123456789ab{}"
+HEAD = "timestamp, pid, process_name, gpu_uuid, used_gpu_memory [MiB]\n"
+
+
+def row(ms: int, pid: int, uuid: int, memory: str = "10 MiB", name: str = "x") -> str:
+    return f"2026/02/03 04:05:{ms // 1000:02}.{ms % 1000:03}, {pid}, {name}, {U.format(uuid)}, {memory}\n"
+
+
+def test_rounds_by_time() -> None:
+    got = rows(HEAD + row(0, 1, 0) + row(3, 2, 1) + row(1005, 1, 0) + row(1008, 2, 1))
+    assert [(r["cycle"], r["gpu"]) for r in got] == [(0, 0), (0, 1), (1, 0), (1, 1)]
+
+
+@pytest.mark.parametrize("name", ["x", "/opt/my server", "a, b, c", "C:\\x,y.exe", "[Not Found]"])
+def test_names(name: str) -> None:
+    (got,) = rows(HEAD + row(0, 1, 0, name=name))
+    assert got["name"] == name.replace(", ", ",") and got["mem_used"] == 10
+
+
+@pytest.mark.parametrize("word", ["[N/A]", "[Not Supported]", "[Insufficient Permissions]", "N/A"])
+def test_no_value(word: str) -> None:
+    assert rows(HEAD + row(0, 1, 0, word))[0]["mem_used"] is None
+
+
+def test_the_number_is_only_good_inside_the_file() -> None:
+    text = HEAD + row(0, 1, 5) + row(1, 1, 3)
+    assert [r["gpu"] for r in rows(text)] == [0, 1] and kinds(text) == {"gpu-by-appearance": 2}
+    assert [r["gpu"] for r in rows(text, "gpus")] == [None, None] or "gpu" not in rows(text, "gpus")[0]
+
+
+def test_columns_change_with_the_header() -> None:
+    text = HEAD + row(0, 1, 0) + "pid, used_memory [MiB]\n77, 12 MiB\n"
+    assert [(r["pid"], r["mem_used"], r["gpu"]) for r in rows(text)] == [(1, 10, 0), (77, 12, None)]
+
+
+def test_near_misses_and_cuts() -> None:
+    found, counts = rows_of(PARSER, HEAD + row(0, 1, 0).replace(", 1,", ", one,"))
+    assert "gpu_processes" not in found and counts.near_miss == 1
+    text = HEAD + row(0, 1, 0, "1234 MiB")
+    assert rows(text[: text.rindex("34 MiB")]) == []
+
+
+def test_query_gpu_is_not_this() -> None:
+    assert claim("timestamp, index, utilization.gpu [%]\n2026/01/01 10:00:00.000, 0, 5 %\n") is None
+    got = claim(f"15, ./sim, 1002 MiB\n16, ./sim, 1003 MiB\n")
+    assert isinstance(got, Refusal) and "header" in got.missing
+    mixed = HEAD + row(0, 1, 0) + "index, utilization.gpu [%]\n0, 5 %\n"
+    assert len(rows(mixed)) == 1
+
+
+# ---------------------------------------------------------------- open-ended input
+
+WHOLE = [sample.text for sample in PARSER.samples]
+DERIVED = ("cycle", "gpu", "line")  # numbers of rounds and cards, which may differ when lines are missing
+
+
+def blocked(text: str, lines: int) -> tuple[Rows, Counts]:
+    """Rows and counts of a source that hands out small blocks of whole lines."""
+    source = Source.from_text(text)
+    parts = text.splitlines(keepends=True)
+
+    class Blocks:
+        name, size, mtime, mtime_kind, mtime_resolution_s = "x", None, None, "filesystem", None
+        head, open = source.head, source.open
+
+        def blocks(self, size: int = 0) -> Any:
+            for k in range(0, len(parts), lines):
+                yield k + 1, "".join(parts[k : k + lines])
+
+    out: Rows = {}
+    counts = PARSER.parse(Blocks(), lambda table, frame: out.setdefault(table, []).extend(frame.to_dicts()))  # type: ignore[arg-type]
+    return out, counts
+
+
+def plain(found: Rows) -> Rows:
+    return {t: sorted(({k: v for k, v in r.items() if v is not None} for r in rs), key=str) for t, rs in found.items() if t != "quality"}
+
+
+@pytest.mark.parametrize("lines", [1, 2, 3, 7])
+def test_any_block_size_gives_the_same(lines: int) -> None:
+    for text in WHOLE:
+        text = text + text
+        found, counts = blocked(text, lines)
+        whole, all_counts = blocked(text, 100_000)
+        assert same_rows(plain(whole), plain(found)) is None, same_rows(plain(whole), plain(found))
+        assert (counts.matched, counts.noise, counts.near_miss, counts.other) == (
+            all_counts.matched,
+            all_counts.noise,
+            all_counts.near_miss,
+            all_counts.other,
+        )
+
+
+@given(which=st.integers(0, len(WHOLE) - 1), share=st.floats(0, 1))
+@settings(max_examples=40, deadline=None)
+def test_any_cut_invents_nothing(which: int, share: float) -> None:
+    text = WHOLE[which]
+    cut = text[: int(share * len(text))]
+    found, counts = rows_of(PARSER, cut)
+    check_counts(counts, cut, "cut")
+    invented = {v for v in values(found) - values(rows_of(PARSER, text)[0]) if v[1] not in DERIVED}
+    assert not invented, invented
+
+
+@given(which=st.integers(0, len(WHOLE) - 1), share=st.floats(0, 1), junk=st.sampled_from(["\x00", "x", "\ufffd", "^C", "\n", "|", "\x1b[0m", ",", '"']))
+@settings(max_examples=60, deadline=None)
+def test_any_garbled_character_raises_nothing(which: int, share: float, junk: str) -> None:
+    text = WHOLE[which]
+    at = int(share * (len(text) - 1))
+    text = text[:at] + junk + text[at + 1 :]
+    _, counts = rows_of(PARSER, text)
+    check_counts(counts, text.replace("\x00", ""), "garbled")
+    claim(text)
+
+
+@given(text=st.text(alphabet="timestamp,pid used_memory[MiB]0123456789GPU-\n:/.", max_size=300), which=st.integers(0, len(WHOLE) - 1))
+@settings(max_examples=40, deadline=None)
+def test_noise_never_raises(text: str, which: int) -> None:
+    for body in (text, WHOLE[which] + text):
+        _, counts = rows_of(PARSER, body)
+        check_counts(counts, body.replace("\r", ""), "noise")
+        claim(body)

@@ -1,0 +1,150 @@
+"""nvidia-smi nvlink: states and counters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from gpuverdict.engine.parser import Claim, Counts, Refusal
+from gpuverdict.engine.source import Source
+from gpuverdict.engine.testing import Rows, check_counts, check_samples, rows_of, same_rows, values
+from gpuverdict.parsers.nvidia_smi_nvlink import PARSER
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+
+def rows(text: str | bytes, table: str = "gpu_links") -> list[dict[str, Any]]:
+    return rows_of(PARSER, text)[0].get(table, [])
+
+
+def kinds(text: str) -> dict[str, int]:
+    return {r["kind"]: r["n"] for r in rows_of(PARSER, text)[0].get("quality", [])}
+
+
+def claim(text: str | bytes, name: str = "sample.txt") -> Claim | Refusal | None:
+    return PARSER.claims(Source.from_text(text, name).head())
+
+
+def test_samples() -> None:
+    check_samples(PARSER)
+    for sample in PARSER.samples:
+        assert isinstance(claim(sample.text), Claim)
+
+
+CARD = "GPU {}: NVIDIA H200 (UUID: GPU-12345678-1234-1234-1234-123456789abc)\n"
+
+
+def counters(tx: int, rx: int, links: int = 2) -> str:
+    return CARD.format(0) + "".join(f"\t Link {k}: Data Tx: {tx} KiB\n\t Link {k}: Data Rx: {rx} KiB\n" for k in range(links))
+
+
+@pytest.mark.parametrize(
+    "stamps", [("Tue Feb  3 04:05:00 2026", "Tue Feb  3 04:05:02 2026"), ("2026-02-03T04:05:00Z", "2026-02-03T04:05:02Z"), ("1770091500", "1770091502")]
+)
+def test_rates_between_snapshots(stamps: tuple[str, str]) -> None:
+    text = f"{stamps[0]}\n{counters(0, 0)}{stamps[1]}\n{counters(1000, 500)}"
+    (row,) = rows(text, "gpu_samples")
+    assert (row["time"], row["nvlink_tx"], row["nvlink_rx"]) == (1770091502.0, pytest.approx(1.024), pytest.approx(0.512))
+
+
+def test_no_rate_without_two_moments() -> None:
+    assert rows(counters(0, 0) + counters(1000, 500), "gpu_samples") == []
+    assert kinds(counters(0, 0) + counters(1000, 500)) == {"counters-without-time": 2}
+    one_time = "1770091500\n" + counters(0, 0) + counters(1000, 500)
+    assert rows(one_time, "gpu_samples") == []
+
+
+def test_falling_counters_and_other_links() -> None:
+    text = "1770091500\n" + counters(5000, 0) + "1770091502\n" + counters(1000, 500)
+    (row,) = rows(text, "gpu_samples")
+    assert row["nvlink_tx"] is None and row["nvlink_rx"] is not None and kinds(text) == {"counter-fell": 1}
+    assert rows("1770091500\n" + counters(0, 0, 2) + "1770091502\n" + counters(9, 9, 3), "gpu_samples") == []
+
+
+def test_links() -> None:
+    text = CARD.format(3) + "\t Link 0: 26.562 GB/s\n\t Link 1: <inactive>\n"
+    assert [(r["gpu"], r["gb_s"], r["active"]) for r in rows(text)] == [(3, 26.562, True), (3, None, False)]
+    assert rows(text[: text.index("562")]) == []
+
+
+def test_messages() -> None:
+    got = claim("GPU 0: NVIDIA L4 (UUID: GPU-12345678)\nNVML: Unable to retrieve Nvlink information as all links are inActive\n")
+    assert isinstance(got, Refusal)
+    assert isinstance(claim("\t Link 0: 25 GB/s\n"), Refusal)
+    assert claim("GPU 0: NVIDIA L4 (UUID: GPU-12345678-1234-1234-1234-123456789abc)\n") is None  # nvidia-smi -L
+    text = CARD.format(0) + "\t Link 0: twenty GB/s\n"
+    assert rows_of(PARSER, text)[1].near_miss == 1
+
+
+# ---------------------------------------------------------------- open-ended input
+
+WHOLE = [sample.text for sample in PARSER.samples]
+DERIVED = ("gpu", "cycle", "line", "nvlink_rx", "nvlink_tx", "active", "gb_s")  # numbers of rounds and cards, which may differ when lines are missing
+
+
+def blocked(text: str, lines: int) -> tuple[Rows, Counts]:
+    """Rows and counts of a source that hands out small blocks of whole lines."""
+    source = Source.from_text(text)
+    parts = text.splitlines(keepends=True)
+
+    class Blocks:
+        name, size, mtime, mtime_kind, mtime_resolution_s = "x", None, None, "filesystem", None
+        head, open = source.head, source.open
+
+        def blocks(self, size: int = 0) -> Any:
+            for k in range(0, len(parts), lines):
+                yield k + 1, "".join(parts[k : k + lines])
+
+    out: Rows = {}
+    counts = PARSER.parse(Blocks(), lambda table, frame: out.setdefault(table, []).extend(frame.to_dicts()))  # type: ignore[arg-type]
+    return out, counts
+
+
+def plain(found: Rows) -> Rows:
+    return {t: sorted(({k: v for k, v in r.items() if v is not None} for r in rs), key=str) for t, rs in found.items() if t != "quality"}
+
+
+@pytest.mark.parametrize("lines", [1, 2, 3, 7])
+def test_any_block_size_gives_the_same(lines: int) -> None:
+    for text in WHOLE:
+        text = text
+        found, counts = blocked(text, lines)
+        whole, all_counts = blocked(text, 100_000)
+        assert same_rows(plain(whole), plain(found)) is None, same_rows(plain(whole), plain(found))
+        assert (counts.matched, counts.noise, counts.near_miss, counts.other) == (
+            all_counts.matched,
+            all_counts.noise,
+            all_counts.near_miss,
+            all_counts.other,
+        )
+
+
+@given(which=st.integers(0, len(WHOLE) - 1), share=st.floats(0, 1))
+@settings(max_examples=40, deadline=None)
+def test_any_cut_invents_nothing(which: int, share: float) -> None:
+    text = WHOLE[which]
+    cut = text[: int(share * len(text))]
+    found, counts = rows_of(PARSER, cut)
+    check_counts(counts, cut, "cut")
+    invented = {v for v in values(found) - values(rows_of(PARSER, text)[0]) if v[1] not in DERIVED}
+    assert not invented, invented
+
+
+@given(which=st.integers(0, len(WHOLE) - 1), share=st.floats(0, 1), junk=st.sampled_from(["\x00", "x", "\ufffd", "^C", "\n", "|", "\x1b[0m", ",", '"']))
+@settings(max_examples=60, deadline=None)
+def test_any_garbled_character_raises_nothing(which: int, share: float, junk: str) -> None:
+    text = WHOLE[which]
+    at = int(share * (len(text) - 1))
+    text = text[:at] + junk + text[at + 1 :]
+    _, counts = rows_of(PARSER, text)
+    check_counts(counts, text.replace("\x00", ""), "garbled")
+    claim(text)
+
+
+@given(text=st.text(alphabet="GPU Link0123456789:.GB/s<inactive>KiTxRDat\n", max_size=300), which=st.integers(0, len(WHOLE) - 1))
+@settings(max_examples=40, deadline=None)
+def test_noise_never_raises(text: str, which: int) -> None:
+    for body in (text, WHOLE[which] + text):
+        _, counts = rows_of(PARSER, body)
+        check_counts(counts, body.replace("\r", ""), "noise")
+        claim(body)

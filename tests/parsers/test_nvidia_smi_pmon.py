@@ -1,0 +1,153 @@
+"""nvidia-smi pmon: eras, rounds, names with blanks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from gpuverdict.engine.parser import Claim, Counts, Refusal
+from gpuverdict.engine.source import Source
+from gpuverdict.engine.testing import Rows, check_counts, check_samples, rows_of, same_rows, values
+from gpuverdict.parsers.nvidia_smi_pmon import PARSER
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+
+def rows(text: str | bytes, table: str = "gpu_processes") -> list[dict[str, Any]]:
+    return rows_of(PARSER, text)[0].get(table, [])
+
+
+def kinds(text: str) -> dict[str, int]:
+    return {r["kind"]: r["n"] for r in rows_of(PARSER, text)[0].get("quality", [])}
+
+
+def claim(text: str | bytes, name: str = "sample.txt") -> Claim | Refusal | None:
+    return PARSER.claims(Source.from_text(text, name).head())
+
+
+def test_samples() -> None:
+    check_samples(PARSER)
+    for sample in PARSER.samples:
+        assert isinstance(claim(sample.text), Claim)
+
+
+HEAD = "# gpu         pid   type     sm    mem    enc    dec    command \n# Idx           #    C/G      %      %      %      %    name \n"
+ROW = "    {g}      {pid}     C     {sm}      1      -      -    {name}\n"
+
+
+def test_rounds_without_time() -> None:
+    one = "".join(ROW.format(g=g, pid=p, sm=5, name="x") for g, p in ((0, 100), (0, 200), (1, 100)))
+    got = rows(HEAD + one + one)
+    assert [(r["gpu"], r["pid"], r["cycle"]) for r in got] == [(0, 100, 0), (0, 200, 0), (1, 100, 0), (0, 100, 1), (0, 200, 1), (1, 100, 1)]
+
+
+def test_dashes_are_unknown() -> None:
+    (row,) = rows(HEAD + ROW.format(g=0, pid=7, sm="-", name="my server.exe"))
+    assert (row["util_gpu"], row["name"], row["mem_used"]) == (None, "my server.exe", None)
+    idle = HEAD + "    0          -     -      -      -      -      -    -\n"
+    assert rows(idle) == [] and kinds(idle) == {"no-processes": 1}
+
+
+def test_time_alone_passes_midnight() -> None:
+    head = "#Time         gpu         pid   type     sm    mem    command\n#HH:MM:SS     Idx           #    C/G      %      %    name\n"
+    got = rows(head + " 23:59:59       0      7     C     10      1    x\n 00:00:01       0      7     C     11      1    x\n")
+    assert [r["time"] for r in got] == [86399.0, 86401.0]
+    assert kinds(head + " 23:59:59       0      7     C     10      1    x\n") == {"date-unknown": 1}
+
+
+def test_rows_of_dmon_are_not_processes() -> None:
+    dmon = "# gpu    pwr  gtemp  mtemp     sm    mem    enc    dec\n# Idx      W      C      C      %      %      %      %\n"
+    text = HEAD + ROW.format(g=0, pid=7, sm=5, name="x") + dmon + "    0     23     C     45      -      0      0      0      0\n"
+    assert len(rows(text)) == 1
+    assert claim(dmon + "    0     23     45      -      0      0      0      0\n") is None
+
+
+def test_near_misses_and_cuts() -> None:
+    text = HEAD + ROW.format(g=0, pid=7, sm="5x", name="x") + ROW.format(g=0, pid=8, sm=5, name="x").rstrip("\n")
+    found, counts = rows_of(PARSER, text)
+    assert "gpu_processes" not in found and counts.near_miss == 1 and counts.rejects[0][0] == 3
+    assert rows(HEAD + ROW.format(g=0, pid=7, sm=150, name="x"))[0]["util_gpu"] is None
+
+
+def test_quoted_and_headerless() -> None:
+    text = HEAD + ROW.format(g=0, pid=7, sm=5, name="x")
+    quoted = "".join("> " + x.replace("#", "\\#") + "\n" for x in text.splitlines())
+    assert len(rows(quoted)) == 1 and isinstance(claim(quoted), Claim)
+    got = claim(ROW.format(g=0, pid=7, sm=5, name="x") * 3)
+    assert isinstance(got, Refusal) and "header" in got.missing
+    shared = claim("starting\n" + text)
+    assert isinstance(shared, Claim) and shared.shares
+
+
+# ---------------------------------------------------------------- open-ended input
+
+WHOLE = [sample.text for sample in PARSER.samples]
+DERIVED = ("cycle", "gpu", "line")  # numbers of rounds and cards, which may differ when lines are missing
+
+
+def blocked(text: str, lines: int) -> tuple[Rows, Counts]:
+    """Rows and counts of a source that hands out small blocks of whole lines."""
+    source = Source.from_text(text)
+    parts = text.splitlines(keepends=True)
+
+    class Blocks:
+        name, size, mtime, mtime_kind, mtime_resolution_s = "x", None, None, "filesystem", None
+        head, open = source.head, source.open
+
+        def blocks(self, size: int = 0) -> Any:
+            for k in range(0, len(parts), lines):
+                yield k + 1, "".join(parts[k : k + lines])
+
+    out: Rows = {}
+    counts = PARSER.parse(Blocks(), lambda table, frame: out.setdefault(table, []).extend(frame.to_dicts()))  # type: ignore[arg-type]
+    return out, counts
+
+
+def plain(found: Rows) -> Rows:
+    return {t: sorted(({k: v for k, v in r.items() if v is not None} for r in rs), key=str) for t, rs in found.items() if t != "quality"}
+
+
+@pytest.mark.parametrize("lines", [1, 2, 3, 7])
+def test_any_block_size_gives_the_same(lines: int) -> None:
+    for text in WHOLE:
+        text = text + text
+        found, counts = blocked(text, lines)
+        whole, all_counts = blocked(text, 100_000)
+        assert same_rows(plain(whole), plain(found)) is None, same_rows(plain(whole), plain(found))
+        assert (counts.matched, counts.noise, counts.near_miss, counts.other) == (
+            all_counts.matched,
+            all_counts.noise,
+            all_counts.near_miss,
+            all_counts.other,
+        )
+
+
+@given(which=st.integers(0, len(WHOLE) - 1), share=st.floats(0, 1))
+@settings(max_examples=40, deadline=None)
+def test_any_cut_invents_nothing(which: int, share: float) -> None:
+    text = WHOLE[which]
+    cut = text[: int(share * len(text))]
+    found, counts = rows_of(PARSER, cut)
+    check_counts(counts, cut, "cut")
+    invented = {v for v in values(found) - values(rows_of(PARSER, text)[0]) if v[1] not in DERIVED}
+    assert not invented, invented
+
+
+@given(which=st.integers(0, len(WHOLE) - 1), share=st.floats(0, 1), junk=st.sampled_from(["\x00", "x", "\ufffd", "^C", "\n", "|", "\x1b[0m", ",", '"']))
+@settings(max_examples=60, deadline=None)
+def test_any_garbled_character_raises_nothing(which: int, share: float, junk: str) -> None:
+    text = WHOLE[which]
+    at = int(share * (len(text) - 1))
+    text = text[:at] + junk + text[at + 1 :]
+    _, counts = rows_of(PARSER, text)
+    check_counts(counts, text.replace("\x00", ""), "garbled")
+    claim(text)
+
+
+@given(text=st.text(alphabet="# gpuidtypesm0123456789C+G- \n:", max_size=300), which=st.integers(0, len(WHOLE) - 1))
+@settings(max_examples=40, deadline=None)
+def test_noise_never_raises(text: str, which: int) -> None:
+    for body in (text, WHOLE[which] + text):
+        _, counts = rows_of(PARSER, body)
+        check_counts(counts, body.replace("\r", ""), "noise")
+        claim(body)
