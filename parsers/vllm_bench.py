@@ -3,7 +3,8 @@
 **Reads** the JSON of `--save-result`, with `--save-detailed` or, before 2025-03, always with the arrays of every request; the one object
 per line of `--append-result`; `summary.json` and `summary.csv` of `vllm bench sweep serve`; and the small files of `vllm bench
 throughput --output-json` and `vllm bench latency --output-json`. Versions: 2023 to 2026, also with the misspelt key `request_goodput:`,
-also re-indented or with sorted keys. Not the `*.pytorch.json` beside them.
+also re-indented or with sorted keys. InferenceX's raw results are the
+same with two epoch times. Not the `*.pytorch.json` beside them.
 
 **`bench_steps`**, one row per run:
 
@@ -15,7 +16,8 @@ also re-indented or with sorted keys. Not the `*.pytorch.json` beside them.
   totals over `completed`.
 - `ttft_*`, `tpot_*`, `itl_*`, `e2e_*`: the mean, median and p99 keys; e2e only where it was asked for.
 - `accept_len`: `spec_decode_acceptance_length`.
-- `finished_at`: `date`, local time without zone, taken seconds after the last answer (the run itself ended before).
+- `started_at`, `finished_at`: `benchmark_start_time_unix` and `_end_` (UTC), which only InferenceX writes; else `finished_at` is `date`,
+  local time without zone, taken seconds after the last answer (the run itself ended before).
 - `series`: the swept arguments of a sweep; `run 1`, `run 2` where a file holds several models or request lengths.
 
 **`requests`**, one row per request of a detailed file (origin `client`): `ttft_s`, `latency_s` (`latencies`, else first token plus all
@@ -334,6 +336,12 @@ def _date(value: Any) -> float | None:
         return None
 
 
+def _epoch(value: Any) -> float | None:
+    """Seconds since 1970, in this century."""
+    number = _num(value)
+    return number if number and 1e9 < number < 4.2e9 else None
+
+
 # --- requests of a detailed file -------------------------------------------------------------------------------------------------------
 
 
@@ -532,10 +540,11 @@ class _File:
             self._say("cap-not-reached", line)
 
     def _times(self, doc: Json, row: Row, requests: list[Row], line: int) -> None:
-        """A source has one clock: that of the requests where they have times, else the local date. Later runs keep to it."""
+        """A source has one clock: that of the requests where they have times, else epoch times, else the local date. Later runs keep it."""
         starts = [r["sent_at"] for r in requests if r.get("sent_at")]
         date = _date(doc.get("date"))
-        kind = "since-start" if starts else "local-no-zone" if date is not None else ""
+        epochs = {c: _epoch(doc.get(f"benchmark_{k}_time_unix")) for c, k in (("started_at", "start"), ("finished_at", "end"))}
+        kind = "since-start" if starts else "utc" if any(epochs.values()) else "local-no-zone" if date is not None else ""
         self.clock = self.clock or kind
         if kind != self.clock:
             for r in requests:
@@ -543,6 +552,8 @@ class _File:
         elif starts:
             ends = [r["finished_at"] for r in requests if r.get("finished_at")]
             row |= {"started_at": min(starts), "finished_at": max(ends) if ends else None}
+        elif kind == "utc":
+            row |= epochs
         elif date is not None:
             row["finished_at"] = date
             self._say("date-after-run", line)
@@ -557,7 +568,7 @@ class _File:
         _send(self.emit, "bench_steps", [{k: v for k, v in r.items() if k not in ("model", "argument")} for r in self.rows])
         for kind, at in self.notes.items():
             _note(self.emit, at[0], kind, len(at), _NOTES[kind])
-        resolution = {"since-start": 1e-6, "local-no-zone": 1.0}.get(self.clock)
+        resolution = {"since-start": 1e-6, "utc": 1e-6, "local-no-zone": 1.0}.get(self.clock)
         _send(self.emit, "clocks", [{"line": self.rows[0]["line"], "kind": self.clock or "none", "resolution_s": resolution}])
 
 

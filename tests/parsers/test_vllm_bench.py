@@ -156,6 +156,13 @@ def test_arrays_of_another_length_are_left_out() -> None:
     assert rows["requests"][0]["ttft_s"] == 0.25
 
 
+def test_epoch_times_of_inferencex_win_over_the_date() -> None:
+    rows = facts(json.dumps(PLAIN | {"benchmark_start_time_unix": 1772360100.5, "benchmark_end_time_unix": 1772360120.75}))[0]
+    assert (rows["bench_steps"][0]["started_at"], rows["bench_steps"][0]["finished_at"]) == (1772360100.5, 1772360120.75)
+    assert rows["clocks"][0]["kind"] == "utc" and "quality" not in rows
+    assert step(benchmark_start_time_unix=12.5)["finished_at"] == 1772360130.0
+
+
 def test_no_text_leaves() -> None:
     doc = DETAILED | {"generated_texts": ["CANARY-1"] * 3, "model_id": "CANARY-2", "errors": ["", "", "CANARY-3"], "label": "CANARY-4"}
     assert "CANARY" not in repr(facts(json.dumps(doc))) and "CANARY" not in repr(facts(json.dumps([doc, PLAIN])))

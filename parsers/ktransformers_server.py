@@ -1,0 +1,86 @@
+r"""KTransformers' own server: one performance line per request (before its serving moved to SGLang in October 2025).
+
+How to get one: `ktransformers --model_path ... 2>&1 | tee kt.log`. Logs of the later SGLang-based server are SGLang logs.
+
+Versions 0.2: `2025-02-21 04:44:54,330 INFO /.../base.py[64]: Performance(T/s): prefill a, decode b. Time(s): tokenize c, prefill d, decode e`,
+with or without time and level.
+
+Tables
+- `requests` (origin server): prompt_ms, decode_ms as printed. prompt_tokens and output_tokens: rate times time where that is a whole number
+  (no line prints a count). finished_at: the time of the line, where it has one; first_token_at and started_at: counted back from it (tokenising
+  comes before started_at). What waited before is not in the log.
+
+Traps
+- The prompt rate is that of the whole prompt; a cached prefix is not told apart.
+- `local_chat` prints `prompt eval rate:` lines, which are those of another tool: they are not read here.
+"""
+
+from __future__ import annotations
+
+from ..engine.line_format import Line, LineFormat, Num, Sample, Stamp
+
+_N = r"(\d+(?:\.\d+)?(?:e[+-]?\d+)?)"
+_ANY = r"[\d.e+-]+"
+
+_LINES = (
+    Line(
+        "performance",
+        into="requests*",
+        anchor="Performance(T/s): ",
+        after=r"^(?:INFO )?[\w./-]*\.py\[\d+\]: $",
+        fields={
+            "prefill_rate": Num(rf"\(T/s\): prefill {_N},"),
+            "decode_rate": Num(rf"\(T/s\): prefill {_ANY}, decode {_N}\. "),
+            "prefill_s": Num(rf"Time\(s\): tokenize {_ANY}, prefill {_N},"),
+            "decode_s": Num(rf"Time\(s\): tokenize {_ANY}, prefill {_ANY}, decode {_N}"),
+        },
+        need=("prefill_rate", "decode_rate", "prefill_s", "decode_s"),
+    ),
+)
+
+_REQUESTS = """
+WITH counted AS (
+    SELECT *, prefill_rate * prefill_s AS prompt_n, decode_rate * decode_s AS output_n FROM staged
+)
+SELECT line, 'server' AS origin, 'ktransformers' AS server, run, 'line ' || CAST(line AS VARCHAR) AS request,
+    t - decode_s - prefill_s AS started_at, t - decode_s AS first_token_at, t AS finished_at, CASE WHEN t IS NOT NULL THEN res END AS resolution_s,
+    CASE WHEN abs(prompt_n - round(prompt_n)) < 0.01 THEN round(prompt_n) END AS prompt_tokens,
+    CASE WHEN abs(output_n - round(output_n)) < 0.01 THEN round(output_n) END AS output_tokens,
+    prefill_s * 1000 AS prompt_ms, decode_s * 1000 AS decode_ms, 'ok' AS status
+FROM counted ORDER BY line
+"""
+
+_SAMPLE = """\
+2025-03-01 12:00:30,500 INFO /srv/ktransformers/server/backend/base.py[64]: Performance(T/s): prefill 20.0, decode 4.0. \
+Time(s): tokenize 0.25, prefill 5.0, decode 15.0
+/srv/ktransformers/server/backend/interfaces/balance_serve.py[97]: Performance(T/s): prefill 8.0, decode 2.5. \
+Time(s): tokenize 0.5, prefill 1.25, decode 10.1
+"""
+
+PARSER = LineFormat(
+    name="ktransformers-server",
+    server="ktransformers",
+    stamps=(Stamp(r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.,]\d+) ", parse="iso", clock="local-no-zone", resolution_s=1e-3),),
+    lines=_LINES,
+    assemble={"requests": _REQUESTS},
+    samples=(
+        Sample(
+            text=_SAMPLE,
+            versions="0.2",
+            rows={
+                "requests": [
+                    {
+                        "started_at": 1740830410.5,
+                        "first_token_at": 1740830415.5,
+                        "finished_at": 1740830430.5,
+                        "prompt_tokens": 100,
+                        "output_tokens": 60,
+                        "prompt_ms": 5000,
+                        "decode_ms": 15000,
+                    },
+                    {"finished_at": None, "started_at": None, "prompt_tokens": 10, "output_tokens": None, "decode_ms": 10100},
+                ]
+            },
+        ),
+    ),
+)
