@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 KEPT_NAMES = ("gpus.name",)  # product names are public; other columns of class name are replaced
 
 
+# Small blocks: a trace has many small tables, and is attached to issues.
+CONFIG = {"threads": 2, "autoinstall_known_extensions": False, "default_block_size": 16384}
+
+
 class _Arrow:
     """Hands a frame to DuckDB through the Arrow C stream alone, so that no pyarrow is needed."""
 
@@ -32,7 +36,7 @@ class Store:
     """One analysis in one DuckDB database: `emit(source_id)` takes rows, `query` gives polars frames."""
 
     def __init__(self, path: Path | None = None, hider: Hider | None = None) -> None:
-        self.con = duckdb.connect(str(path) if path else ":memory:", config={"threads": 2, "autoinstall_known_extensions": False})
+        self.con = duckdb.connect(str(path) if path else ":memory:", config=CONFIG)
         self.hider = hider or Hider()
         self.rows: dict[tuple[int, str], int] = {}
         self.con.execute("SET TimeZone = 'UTC'")

@@ -392,6 +392,13 @@ def _cell(text: str) -> float | None:
     return float(text) if re.fullmatch(r"-?\d{1,20}(\.\d+)?", text) else None
 
 
+def _cells(row: str) -> list[str]:
+    try:
+        return next(csv.reader([row]), [])
+    except csv.Error:
+        return []
+
+
 class _Tables:
     """Results out of the lines of a text: CSV tables and box tables. A header with statistics begins a result."""
 
@@ -423,7 +430,7 @@ class _Tables:
 
     def _csv_header(self, row: str, number: int) -> None:
         self._finish()
-        self.header, self.boxed = [c.strip() for c in next(csv.reader([row]))], False
+        self.header, self.boxed = [c.strip() for c in _cells(row)], False
         if "avg" in self.header:
             self.results.append((number, {}))
         elif self.header[1:] != ["Value"] or not self.results:
@@ -432,7 +439,7 @@ class _Tables:
         self.lines.add(number, number, "matched")
 
     def _csv(self, row: str, number: int, whole: bool) -> None:
-        cells = next(csv.reader([row]))
+        cells = _cells(row)
         if len(cells) != len(self.header) or not whole:
             self.lines.near(number, "a row with other cells than its header" if whole else "an unfinished last line")
             return

@@ -111,12 +111,16 @@ def _lines(first: int, text: str, state: _State) -> pl.DataFrame:
     return frame.with_columns(cut=(pl.col("line") == frame["line"][-1]) & pl.lit(cut))
 
 
+def _names(header: str) -> list[str]:
+    """Columns of a header line, of text or CSV."""
+    return [n.strip().lower() for n in (header.split(",") if "," in header else header.split())]
+
+
 def _read(group: pl.DataFrame, header: str, state: _State) -> pl.DataFrame:
     """Typed rows below one header; rows that do not fit are left out."""
     import polars as pl
 
-    comma = "," in header
-    names = [n.lower() for n in (header.split(",") if comma else header.split())]
+    comma, names = "," in header, _names(header)
     known = (_METRIC if {"gfx_activity", "socket_power", "umc_activity"} & set(names) else _MONITOR) if comma else _TEXT
     if comma:
         cells = pl.col("text").str.replace_all(r'"?\[[^\]]*\]"?', "list").str.split(",").list.eval(pl.element().str.strip_chars())
@@ -180,7 +184,8 @@ def _block(first: int, text: str, state: _State, emit: Emit) -> None:
     frame = _lines(first, text, state)
     shape = pl.col("text").str.contains(_ROW) | pl.col("text").str.contains(r"^[0-9]+,")
     candidates = frame.filter(~pl.col("is_header") & (pl.col("header") != "") & shape)
-    found = [_read(group, str(header), state) for (header,), group in candidates.group_by("header", maintain_order=True)]
+    groups = candidates.group_by("header", maintain_order=True)
+    found = [_read(group, str(header), state) for (header,), group in groups if "gpu" in _names(str(header))]
     rows = pl.concat(found, how="diagonal").sort("line") if found else None
     taken = rows["line"].to_list() if rows is not None else []
     near = candidates.filter(~pl.col("line").is_in(taken) & ~pl.col("cut"))

@@ -156,6 +156,8 @@ def _typed(series: pl.DataFrame, state: _State) -> pl.DataFrame:
     """Adds scrape, card, host, number and time; leaves out MIG rows, blank values and what nobody reads."""
     import polars as pl
 
+    if not len(series):
+        return series.with_columns(scrape=pl.lit(0, pl.Int64)).head(0)
     key = pl.concat_str("name", pl.lit("{"), "labels")
     if state.first is None and len(series):
         state.first = series.select(key.first()).item()

@@ -177,7 +177,7 @@ def _rounds(rows: pl.DataFrame, state: _State) -> pl.DataFrame:
     import polars as pl
 
     if state.falling is None:
-        step = rows["gpu"].diff().drop_nulls()
+        step = pl.concat([pl.Series([state.last_gpu], dtype=pl.Int32), rows["gpu"]]).diff().drop_nulls()
         step = step.filter(step != 0)
         state.falling = bool(step[0] < 0) if len(step) else None
     before = pl.col("gpu").shift(1)

@@ -203,7 +203,13 @@ def _step(doc: Json, line: int) -> Row:
     """The row of one result."""
     completed, prompts = _num(doc.get("completed")), _pos(doc.get("num_prompts"))
     cap = _pos(doc.get("conc")) or _pos(doc.get("max_concurrency"))
-    row: Row = {"line": line, "requests": prompts, "completed": completed, "failed": _num(doc.get("failed")), "wall_s": _pos(doc.get("duration"))}
+    row: Row = {
+        "line": line,
+        "requests": prompts,
+        "completed": completed,
+        "failed": _num(doc.get("failed")),
+        "wall_s": _pos(doc.get("duration")),
+    }
     row["concurrency"] = min(cap, prompts) if cap and prompts else cap
     row["rate_rps"] = _pos(doc.get("request_rate"))
     row["finished_at"] = _date(doc.get("date"))
@@ -284,8 +290,13 @@ class Inferencex:
             dated = [r["line"] for r in rows if r["finished_at"]]
             kind = "local-no-zone" if dated else "none"
             _send(emit, "clocks", [{"line": rows[0]["line"], "kind": kind, "resolution_s": 1.0 if dated else None}])
-            notes = {"date-after-run": (dated, "The time of the result is local, and was taken after the run."),
-                     "all-failed": ([r["line"] for r in rows if r["completed"] == 0], "Every request of the run failed: it has no measurements.")}
+            notes = {
+                "date-after-run": (dated, "The time of the result is local, and was taken after the run."),
+                "all-failed": (
+                    [r["line"] for r in rows if r["completed"] == 0],
+                    "Every request of the run failed: it has no measurements.",
+                ),
+            }
             for name, (at, note) in notes.items():
                 if at:
                     _note(emit, at[0], name, len(at), note)
@@ -296,14 +307,34 @@ SAMPLES: tuple[Sample, ...] = (
     Sample(
         '{\n  "date": "20260301-101530", "model_id": "acme/big", "num_prompts": 160, "request_rate": "inf", "max_concurrency": 16,\n'
         '  "duration": 200.0, "completed": 160, "total_input_tokens": 160000, "total_output_tokens": 16000, "request_throughput": 0.8,\n'
-        '  "request_goodput": null, "output_throughput": 80.0, "median_ttft": 3.125, "p99_ttft": 16.5, "median_e2el": 21.5, "p99_e2el": 30.25,\n'
+        '  "request_goodput": null, "output_throughput": 80.0, "median_ttft": 3.125, "p99_ttft": 16.5, "median_e2el": 21.5, "p99_e2el": '
+        "30.25,\n"
         '  "median_tpot": 0.125, "p99_tpot": 0.2\n}\n',
         {
             "bench_steps": [
-                {"line": 1, "series": None, "step": 1, "concurrency": 16.0, "rate_rps": None, "requests": 160.0, "completed": 160.0, "wall_s": 200.0,
-                 "input_len": 1000.0, "output_len": 100.0, "aggregate_tok_s": 80.0, "aggregate_counts": "output", "ttft_p50_ms": 3125.0,
-                 "ttft_p99_ms": 16500.0, "tpot_p50_ms": 125.0, "ttft_mean_ms": None, "e2e_mean_ms": None, "e2e_p99_ms": 30250.0,
-                 "per_stream_tok_s": None, "finished_at": 1772360130.0, "req_s": 0.8},
+                {
+                    "line": 1,
+                    "series": None,
+                    "step": 1,
+                    "concurrency": 16.0,
+                    "rate_rps": None,
+                    "requests": 160.0,
+                    "completed": 160.0,
+                    "wall_s": 200.0,
+                    "input_len": 1000.0,
+                    "output_len": 100.0,
+                    "aggregate_tok_s": 80.0,
+                    "aggregate_counts": "output",
+                    "ttft_p50_ms": 3125.0,
+                    "ttft_p99_ms": 16500.0,
+                    "tpot_p50_ms": 125.0,
+                    "ttft_mean_ms": None,
+                    "e2e_mean_ms": None,
+                    "e2e_p99_ms": 30250.0,
+                    "per_stream_tok_s": None,
+                    "finished_at": 1772360130.0,
+                    "req_s": 0.8,
+                },
             ],
             "clocks": [{"kind": "local-no-zone"}],
             "quality": [{"kind": "date-after-run"}],
@@ -312,16 +343,33 @@ SAMPLES: tuple[Sample, ...] = (
         name="big_tp8_conc16.json",
     ),
     Sample(
-        '[{"hw": "h200", "tp": 8, "ep": 1, "dp_attention": "false", "conc": 4, "model": "acme/big", "framework": "vllm", "precision": "fp8",'
-        ' "isl": 1024, "osl": 1024, "tput_per_gpu": 100.0, "output_tput_per_gpu": 50.5, "mean_ttft": 0.25, "median_ttft": 0.2, "p99_ttft": 0.5,'
+        '[{"hw": "h200", "tp": 8, "ep": 1, "dp_attention": "false", "conc": 4, "model": "acme/big", "framework": "vllm", "precision": '
+        '"fp8",'
+        ' "isl": 1024, "osl": 1024, "tput_per_gpu": 100.0, "output_tput_per_gpu": 50.5, "mean_ttft": 0.25, "median_ttft": 0.2, '
+        '"p99_ttft": 0.5,'
         ' "mean_tpot": 0.0125, "mean_intvty": 80.0, "median_tpot": 0.0125, "median_intvty": 80.5, "mean_itl": 0.013, "mean_e2el": 13.0},\n'
-        ' {"hw": "h200", "tp": 8, "ep": 1, "conc": 64, "model": "acme/big", "framework": "sglang", "precision": "fp8", "is_multinode": true,'
+        ' {"hw": "h200", "tp": 8, "ep": 1, "conc": 64, "model": "acme/big", "framework": "sglang", "precision": "fp8", "is_multinode": '
+        "true,"
         ' "output_tput_per_gpu": 400.5, "mean_ttft": 0.5}]\n',
         {
             "bench_steps": [
-                {"line": 1, "series": "vllm dp_attention=false isl=1024 osl=1024", "step": 1, "concurrency": 4.0, "aggregate_tok_s": 404.0,
-                 "per_stream_tok_s": 80.5, "per_stream_counts": "decode", "ttft_mean_ms": 250.0, "ttft_p50_ms": 200.0, "ttft_p99_ms": 500.0,
-                 "tpot_mean_ms": 12.5, "itl_mean_ms": 13.0, "e2e_mean_ms": 13000.0, "input_len": 1024.0, "completed": None},
+                {
+                    "line": 1,
+                    "series": "vllm dp_attention=false isl=1024 osl=1024",
+                    "step": 1,
+                    "concurrency": 4.0,
+                    "aggregate_tok_s": 404.0,
+                    "per_stream_tok_s": 80.5,
+                    "per_stream_counts": "decode",
+                    "ttft_mean_ms": 250.0,
+                    "ttft_p50_ms": 200.0,
+                    "ttft_p99_ms": 500.0,
+                    "tpot_mean_ms": 12.5,
+                    "itl_mean_ms": 13.0,
+                    "e2e_mean_ms": 13000.0,
+                    "input_len": 1024.0,
+                    "completed": None,
+                },
                 {"line": 2, "series": "sglang", "step": 1, "concurrency": 64.0, "aggregate_tok_s": None, "ttft_mean_ms": 500.0},
             ],
             "clocks": [{"kind": "none"}],

@@ -249,10 +249,12 @@ class NvidiaSmiNvlink:
         state = _State()
         for first, text in source.blocks():
             if "Link " not in text and "GPU " not in text:
-                blank = len(re.findall(r"(?m)^[ \t\r]*$", text.removesuffix("\n")))
+                # nothing to read, but its last line may be the time of what follows
+                at = text.rstrip("\n").rfind("\n") + 1
+                blank = len(re.findall(r"(?m)^[ \t\r]*$", text[: max(at - 1, 0)])) if at else 0
                 state.counts.noise += blank
-                state.counts.other += text.count("\n") + (not text.endswith("\n")) - blank
-                continue
+                state.counts.other += text.count("\n", 0, at) - blank
+                first, text = first + text.count("\n", 0, at), text[at:]
             lines = text.split("\n")
             cut = lines.pop() if lines[-1] == "" else None
             for number, line in enumerate(lines, first):

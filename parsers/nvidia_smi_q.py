@@ -9,8 +9,8 @@ A value is found by the whole path of its section names, told by the indent; a s
 |---|---|
 | `Utilization > GPU (Gpu), Memory, Encoder, Decoder` | `util_gpu`, `util_mem`, `enc`, `dec` |
 | `Power Readings` (to 530), `GPU Power Readings` (535 on) `> Power Draw`, else `Average ...`, else `Instantaneous Power Draw` | `power_w` |
-| `Enforced Power Limit`, else `Current Power Limit` (610: below `GPU Ceiling Power Limit`), else `Power Limit` | `power_limit_w` |
-| `Clocks > SM`, else `Graphics`; `Memory` | `sm_clock`; `mem_clock` |
+| `Enforced Power Limit`, from 535 on `Current Power Limit` (610: below `GPU Ceiling Power Limit`) | `power_limit_w` |
+| `Clocks > SM`, `Memory` | `sm_clock`, `mem_clock` |
 | `Temperature > GPU Current Temp (Gpu), Memory Current Temp` | `temp`, `mem_temp` |
 | `FB Memory Usage > Used, Total` | `mem_used`, `mem_total` |
 | `PCI > Rx, Tx Throughput` | `pcie_rx`, `pcie_tx`, KB/s to MB/s, `pcie_probe_s` = 0.02 |
@@ -78,11 +78,10 @@ _NUMBERS: dict[str, tuple[tuple[str, ...], str, float, float]] = {
         (
             *(f"{s}/{k}" for k in ("enforced power limit", "current power limit") for s in _POWER),
             "gpu power readings/gpu ceiling power limit/current power limit",
-            *(f"{s}/power limit" for s in _POWER),
         ),
         "W", 1, 20_000,
     ),
-    "sm_clock": (("clocks/sm", "clocks/graphics"), "MHz", 1, 100_000),
+    "sm_clock": (("clocks/sm",), "MHz", 1, 100_000),
     "mem_clock": (("clocks/memory",), "MHz", 1, 100_000),
     "temp": (("temperature/gpu current temp", "temperature/gpu"), "C", 1, 250),
     "mem_temp": (("temperature/memory current temp",), "C", 1, 250),
@@ -225,10 +224,9 @@ def _cards(frame: pl.DataFrame, state: _State) -> pl.DataFrame:
     import polars as pl
 
     below = frame.filter((pl.col("card") > 0) & pl.col("path").is_not_null())
-    wanted = below.filter(pl.col("path").is_in(list(_KEYS)))
-    out = wanted.group_by("card", maintain_order=True).agg(
-        *(_first(p).alias(p) for p in _KEYS), printout=pl.col("printout").first(), bus_id=pl.col("bus").first()
-    )
+    heads = frame.filter("is_card").select("card", "printout", "line", bus_id=pl.col("bus"))
+    wanted = below.filter(pl.col("path").is_in(list(_KEYS))).group_by("card").agg(_first(p).alias(p) for p in sorted(_KEYS))
+    out = heads.join(wanted, on="card", how="left", maintain_order="left")
     numbers = []
     for column, (paths, unit, scale, high) in _NUMBERS.items():
         each = [
@@ -237,7 +235,7 @@ def _cards(frame: pl.DataFrame, state: _State) -> pl.DataFrame:
         value = pl.coalesce(each)
         numbers.append(pl.when(value <= high).then(value).alias(column))
     heads = frame.filter("is_card").select("card", "line")
-    out = out.with_columns(numbers).rename({v: k for k, v in _TEXTS.items()}).join(heads, on="card", how="left", maintain_order="left")
+    out = out.with_columns(numbers).rename({v: k for k, v in _TEXTS.items()})
     probe = pl.when(pl.col("pcie_rx").is_not_null() | pl.col("pcie_tx").is_not_null()).then(0.02)
     out = out.with_columns(pcie_probe_s=probe).join(_mask(below), on="card", how="left", maintain_order="left")
     state.odd["mig-instances"] += below.filter((pl.col("path") == "mig device") & (pl.col("depth") == 1)).height
@@ -533,7 +531,7 @@ class NvidiaSmiQ:
             return None
         if not re.search(rf"(?m)^[> \t]*GPU {_BUS}", head.text):
             return Refusal(50, "the banner of nvidia-smi -q is there, but no card below it")
-        if not re.search(rf"(?m)^([> \t]*)GPU {_BUS}[^\n]*\n(?:.*\n)*?\1 {{4}}\S.* : ", head.text):
+        if not re.search(rf"(?m)^([> \t]*)GPU {_BUS}[^\n]*\n(?:.*\n)*?\1 {{4}}\s*\S.*:\s", head.text):
             return Refusal(60, "nvidia-smi -q without its indent: the sections cannot be told apart; attach the file itself")
         lines = [x for x in head.text.splitlines()[:2000] if x.strip("> \t\r")]
         foreign = sum(not re.search(rf"{_BANNER}|^[> ]*GPU {_BUS}|\s: ?|^[> ]* {{4}}\S", x) for x in lines)

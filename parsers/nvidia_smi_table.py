@@ -120,7 +120,9 @@ def _chunks(source: Readable) -> Iterator[tuple[int, str]]:
     for _, text in source.blocks(BLOCK_BYTES):
         held += text
         cut = _start(held)
-        if cut or len(held) > MAX_HOLD or "|" not in held:
+        if not cut and "|" not in held:  # no table yet: only a date line at the end matters to what follows
+            cut = held.rfind("\n", 0, held.rfind("\n", 0, held.rfind("\n", 0, max(held.rfind("\n"), 0)))) + 1
+        if cut or len(held) > MAX_HOLD:
             cut = cut or len(held)
             yield first, held[:cut]
             first += held.count("\n", 0, cut)

@@ -10,8 +10,8 @@ A value is found by the whole path of its tags below `<gpu>`. The DTD number doe
 |---|---|
 | `utilization/gpu_util, memory_util, encoder_util, decoder_util` | `util_gpu`, `util_mem`, `enc`, `dec` |
 | `power_readings` (to 530), `gpu_power_readings` (535 on) `/power_draw`, else `average_...`, else `instant_power_draw` | `power_w` |
-| `enforced_power_limit`, else `current_power_limit`, else `power_limit` | `power_limit_w` |
-| `clocks/sm_clock`, else `graphics_clock`; `mem_clock` | `sm_clock`; `mem_clock` |
+| `enforced_power_limit`, from 535 on `current_power_limit` | `power_limit_w` |
+| `clocks/sm_clock`, `mem_clock` | `sm_clock`, `mem_clock` |
 | `temperature/gpu_temp, memory_temp` | `temp`, `mem_temp` |
 | `fb_memory_usage/used, total` | `mem_used`, `mem_total` |
 | `pci/rx_util, tx_util` | `pcie_rx`, `pcie_tx`, KB/s to MB/s, `pcie_probe_s` = 0.02 |
@@ -73,10 +73,10 @@ _NUMBERS: dict[str, tuple[tuple[str, ...], str, float, float]] = {
     "dec": (("utilization/decoder_util",), "%", 1, 100),
     "power_w": (tuple(f"{s}/{k}" for k in ("power_draw", "average_power_draw", "instant_power_draw") for s in _POWER), "W", 1, 20_000),
     "power_limit_w": (
-        tuple(f"{s}/{k}" for k in ("enforced_power_limit", "current_power_limit", "power_limit") for s in _POWER),
+        tuple(f"{s}/{k}" for k in ("enforced_power_limit", "current_power_limit") for s in _POWER),
         "W", 1, 20_000,
     ),
-    "sm_clock": (("clocks/sm_clock", "clocks/graphics_clock"), "MHz", 1, 100_000),
+    "sm_clock": (("clocks/sm_clock",), "MHz", 1, 100_000),
     "mem_clock": (("clocks/mem_clock",), "MHz", 1, 100_000),
     "temp": (("temperature/gpu_temp",), "C", 1, 250),
     "mem_temp": (("temperature/memory_temp",), "C", 1, 250),

@@ -35,7 +35,6 @@ waiting in the client for its own cap is in no column. The first request is ofte
 from __future__ import annotations
 
 import csv
-import io
 import json
 import math
 import re
@@ -480,21 +479,29 @@ def _csv_keys(text: str) -> set[str]:
 
 
 def _read_csv(text: str, file: _File, lines: _Lines) -> None:
-    """A `summary.csv`: numbers are what reads as one, the rest stays text. A short last line is a near miss."""
-    rows = csv.reader(io.StringIO(text[:MAX_CHARS]))
+    """A `summary.csv`: numbers are what reads as one, the rest stays text. A short or unfinished row is a near miss."""
+    rows = text[:MAX_CHARS].split("\n")
     header: list[str] = []
-    for cells in rows:
-        line = rows.line_num
-        whole = text.endswith("\n") or line <= text.count("\n")
+    for line, row in enumerate(rows, 1):
+        cells = _cells(row)
+        if not row.strip():
+            continue
         if not header:
-            header = cells
+            header = cells if _kind(set(cells)) else []
+            if not header:
+                return
             lines.add(line, line, "matched")
-        elif not cells:
-            lines.add(line, line, "noise")
-        elif len(cells) != len(header) or not whole:
-            lines.near(line, f"{len(cells)} of {len(header)} cells" if whole else "an unfinished last line")
+        elif len(cells) != len(header) or line == len(rows):
+            lines.near(line, "an unfinished last line" if line == len(rows) else f"{len(cells)} of {len(header)} cells")
         elif file.take({k: _cell(v) for k, v in zip(header, cells) if k}, line):
             lines.add(line, line, "matched")
+
+
+def _cells(row: str) -> list[str]:
+    try:
+        return next(csv.reader([row]), [])
+    except csv.Error:
+        return []
 
 
 def _cell(text: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..result import Finding, Result
-from .summary import WORDS, answers, counted, groups, next_experiments, split_sentence, stamp
+from .summary import WORDS, answers, counted, groups, left_open, next_experiments, open_groups, split_sentence, stamp
 
 BUDGET = 60_000
 
@@ -118,8 +118,9 @@ def _ruled_out(result: Result) -> str:
 
 
 def _open(result: Result) -> str:
-    rows = []
-    for g in groups(result, ["fits", "cannot-tell"]):
+    told, untold = open_groups(result)
+    rows = [f"- {escape(text)}" for text in left_open(result)]
+    for g in [*groups(result, ["fits"]), *told]:
         missing = list(dict.fromkeys(m.collect for f in g.findings for m in f.missing))
         rivals = list(dict.fromkeys(r.name for f in g.findings for r in f.rivals_open))
         word = "fits" if g.findings[-1].verdict == "fits" else "cannot tell"
@@ -128,6 +129,7 @@ def _open(result: Result) -> str:
             + (f"; not excluded: {escape('; '.join(rivals))}" if rivals else "")
             + (f"; record: {code(missing[0])}" if missing else "")
         )
+    rows += [f"- Nothing recorded about: {escape(', '.join(untold))}."] if untold else []
     return "\n".join(["### Could not tell", "", *rows, ""]) if rows else ""
 
 

@@ -132,6 +132,27 @@ def groups(result: Result, verdicts: Sequence[str], skip: Sequence[str] = ("thin
     return list(out.values())
 
 
+def open_groups(result: Result) -> tuple[list[Group], list[str]]:
+    """What cannot be told: questions that some recorded fact speaks to, and the subjects nothing at all was recorded about."""
+    told, untold = [], []
+    for group in groups(result, ["cannot-tell"]):
+        recorded = any(m.holds is not None for f in group.findings for m in f.margin.values())
+        if recorded or any(f.because.startswith("the evidence contradicts") for f in group.findings):
+            told.append(group)
+        else:
+            untold.append(group.about)
+    return told, untold
+
+
+def left_open(result: Result) -> list[str]:
+    """What a confirmed answer itself leaves open."""
+    out = []
+    for answer in answers(result):
+        if answer.finding and answer.finding.rule == "slot-queue" and answer.verdict == "confirmed":
+            out.append(f"what the hardware can do above {slots_text(answer.finding)} streams: the slots end the sweep there")
+    return out
+
+
 def next_experiments(result: Result, most: int = 3) -> list[Next]:
     """Cheap experiments first: those of the answers, then those named by most open findings."""
     counts: dict[str, tuple[int, Next]] = {}

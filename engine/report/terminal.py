@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ..result import Result
-from .summary import WORDS, Group, answers, counted, groups, next_experiments, split_sentence, stamp
+from .summary import WORDS, Group, answers, counted, groups, left_open, next_experiments, open_groups, split_sentence, stamp
 
 LEFT, WIDTH, RIGHT = 25, 80, 13
 COLOURS = {"confirmed": "green", "ruled-out": "blue", "fits": "yellow", "cannot-tell": "magenta", "undetermined": "magenta", "error": "red"}
@@ -22,7 +22,9 @@ def render(result: Result, out: Path | None = None) -> str:
         lines += _block(answer.question, answer.short.rstrip(".") + where + ".", answer.verdict, answer.detail) + [""]
     lines += _section("Ruled out", [_ruled_out(g) for g in groups(result, ["ruled-out"])])
     lines += _section("Fits, not proven", [_fits(g) for g in groups(result, ["fits"])])
-    lines += _section("Cannot tell", [_open(g) for g in groups(result, ["cannot-tell"])])
+    told, untold = open_groups(result)
+    nothing = [f"nothing recorded about: {', '.join(untold)}"] if untold else []
+    lines += _section("Cannot tell", [*left_open(result), *(_open(g) for g in told), *nothing])
     lines += _section("Failed", [f"{f.rule}: {f.because}" for f in result.findings if f.verdict == "error"])
     word, why = stamp(result)
     lines += _section("Evidence", [f"{word}: {why}"])

@@ -168,6 +168,19 @@ def test_no_text_leaves() -> None:
     assert "CANARY" not in repr(facts(json.dumps(doc))) and "CANARY" not in repr(facts(json.dumps([doc, PLAIN])))
 
 
+def test_a_csv_with_wild_cells_costs_its_row_only() -> None:
+    text = (
+        PARSER.samples[3].text.rsplit("\n", 1)[0]
+        + "\n20260301\r-101730,"
+        + "x" * 200_000
+        + "\n"
+        + PARSER.samples[3].text.split("\n")[1]
+        + "\n"
+    )
+    rows, counts = facts(text)
+    assert [r["concurrency"] for r in rows["bench_steps"]] == [2.0, 4.0, 2.0] and counts.near_miss == 1
+
+
 def test_other_files_are_not_claimed() -> None:
     def answer(text: str) -> object:
         return PARSER.claims(Source.from_text(text).head())

@@ -57,9 +57,10 @@ def test_unknown_ranks_confirm_nothing() -> None:
 
 
 def test_memory_that_is_read_rules_it_out() -> None:
-    assert judged(util_mem=53.0).verdict == "ruled-out"
+    assert judged(util_mem=53.0, power_w=328.0).verdict == "ruled-out"
+    assert judged(util_mem=53.0).verdict == "cannot-tell", "busy, cool, silent and reading: that contradicts itself"
     assert judged(util_mem=lambda s, g: 2.0 if g == 3 else 53.0, stats={**SILENT, "gen_tok_s": 9.0}).verdict == "fits", "one card does not read"
-    assert judged(util_mem=None, dram_active=0.5, sm_active=0.9).verdict == "ruled-out"
+    assert judged(util_mem=None, dram_active=0.5, sm_active=0.9, power_w=400.0).verdict == "ruled-out"
 
 
 def test_no_idle_power_of_the_same_log_no_p_dyn() -> None:
