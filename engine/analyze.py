@@ -24,6 +24,7 @@ from .recognise import Recognition, recognise
 from .result import Headline, Result, SourceRow
 from .source import Source, is_binary
 from .store import Store
+from .symptoms import answer_symptoms
 
 GIVEN_COLUMNS = {"line": pl.Int64, "key": pl.String, "value": pl.String, "num": pl.Float64}
 
@@ -98,6 +99,7 @@ def analyze(
     primaries, headline = diagnose(store, findings)
     result = _result(store, settings, readings, collected, given)
     result.findings, result.primaries, result.primary = findings, primaries, headline
+    result.symptoms = answer_symptoms(store, findings)
     result.settings["seconds_per_rule"] = {k: round(v, 4) for k, v in seconds.items()}
     result.seconds = time.perf_counter() - began
     if not any(row.status == "read" for row in result.sources):

@@ -424,5 +424,6 @@ VIEWS: tuple[View, ...] = (
     View("link_load", "What the link between the cards has to carry, and over what."),
     View("budget", "The time of one decode step and what could fill it, as intervals."),
     View("scope_evidence", "The grade of every input in every scope."),
+    View("symptoms", "What people see and ask about, per scope."),
     View("slot_gain", "What removing the slot limit could gain, extrapolated from the steps below it."),
 )

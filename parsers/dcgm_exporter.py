@@ -156,15 +156,13 @@ def _typed(series: pl.DataFrame, state: _State) -> pl.DataFrame:
     """Adds scrape, card, host, number and time; leaves out MIG rows, blank values and what nobody reads."""
     import polars as pl
 
-    if not len(series):
-        return series.with_columns(scrape=pl.lit(0, pl.Int64)).head(0)
     key = pl.concat_str("name", pl.lit("{"), "labels")
-    if state.first is None and len(series):
+    if state.first is None:
         state.first = series.select(key.first()).item()
     series = series.with_columns(
         scrape=(key == state.first).cum_sum().cast(pl.Int64) + state.scrape, gpu=_label("gpu"), mig=_label("GPU_I_ID")
     )
-    state.scrape = int(series["scrape"][-1]) if len(series) else state.scrape
+    state.scrape = int(series["scrape"][-1])
     state.odd["mig-instance-rows"] += series.filter(pl.col("mig").is_not_null()).height
     series = series.filter(pl.col("gpu").str.contains("^[0-9]{1,4}$") & pl.col("mig").is_null()).with_columns(
         pl.col("gpu").cast(pl.Int32), host=_label("Hostname"), time=pl.col("stamp").cast(pl.Float64) / 1000,
@@ -337,7 +335,10 @@ class DcgmExporter:
 
         state = _State()
         for first, text in source.blocks(BLOCK_BYTES):
-            series = _typed(_series(first, text, state), state)
+            found = _series(first, text, state)
+            if not len(found):
+                continue
+            series = _typed(found, state)
             if state.held is not None:
                 series = pl.concat([state.held, series], how="vertical_relaxed")
             # the last scrape may go on in the next block

@@ -2,7 +2,7 @@
 
 **Reads** the JSON report of `guidellm benchmark run` (`--output-path benchmarks.json`, later `--outputs json`), whole: one object that
 holds every benchmark of the run and every request of each. The reports of 0.1, the YAML, CSV and HTML forms and the console tables are not
-read here.
+read.
 
 **`bench_steps`**, one row per benchmark:
 
@@ -259,6 +259,9 @@ def _requests(benchmark: Json, row: Row, run: int) -> list[Row]:
     return out
 
 
+_CONSOLE = re.compile(r"Request Latency Statistics \(Completed Requests\)|Server Throughput Statistics \(All Requests\)|Benchmarks Stats:")
+
+
 class Guidellm:
     """Reports of guidellm; see the module's page."""
 
@@ -280,6 +283,8 @@ class Guidellm:
                 if "benchmarks" in keys
                 else Refusal(50, "a guidellm report without `benchmarks` at its head")
             )
+        if _CONSOLE.search(head.text):
+            return Refusal(60, "the console tables of guidellm: give the benchmarks.json that was written beside them")
         return None
 
     def parse(self, source: Readable, emit: Emit) -> Counts:

@@ -2,13 +2,13 @@ r"""KTransformers' own server: one performance line per request (before its serv
 
 How to get one: `ktransformers --model_path ... 2>&1 | tee kt.log`. Logs of the later SGLang-based server are SGLang logs.
 
-Versions 0.2: `2025-02-21 04:44:54,330 INFO /.../base.py[64]: Performance(T/s): prefill a, decode b. Time(s): tokenize c, prefill d, decode e`,
-with or without time and level.
+Versions 0.2: `2025-02-21 04:44:54,330 INFO /.../base.py[64]: Performance(T/s): prefill a, decode b. Time(s): tokenize c, prefill d,
+decode e`, with or without time and level.
 
 Tables
 - `requests` (origin server): prompt_ms, decode_ms as printed. prompt_tokens and output_tokens: rate times time where that is a whole number
-  (no line prints a count). finished_at: the time of the line, where it has one; first_token_at and started_at: counted back from it (tokenising
-  comes before started_at). What waited before is not in the log.
+  (no line prints a count). finished_at: the time of the line, where it has one; first_token_at and started_at: counted back from it
+  (tokenising comes before started_at). What waited before is not in the log.
 
 Traps
 - The prompt rate is that of the whole prompt; a cached prefix is not told apart.
@@ -43,7 +43,7 @@ WITH counted AS (
     SELECT *, prefill_rate * prefill_s AS prompt_n, decode_rate * decode_s AS output_n FROM staged
 )
 SELECT line, 'server' AS origin, 'ktransformers' AS server, run, 'line ' || CAST(line AS VARCHAR) AS request,
-    t - decode_s - prefill_s AS started_at, t - decode_s AS first_token_at, t AS finished_at, CASE WHEN t IS NOT NULL THEN res END AS resolution_s,
+    t - decode_s - prefill_s AS started_at, t - decode_s AS first_token_at, t AS finished_at, res AS resolution_s,
     CASE WHEN abs(prompt_n - round(prompt_n)) < 0.01 THEN round(prompt_n) END AS prompt_tokens,
     CASE WHEN abs(output_n - round(output_n)) < 0.01 THEN round(output_n) END AS output_tokens,
     prefill_s * 1000 AS prompt_ms, decode_s * 1000 AS decode_ms, 'ok' AS status
@@ -53,8 +53,6 @@ FROM counted ORDER BY line
 _SAMPLE = """\
 2025-03-01 12:00:30,500 INFO /srv/ktransformers/server/backend/base.py[64]: Performance(T/s): prefill 20.0, decode 4.0. \
 Time(s): tokenize 0.25, prefill 5.0, decode 15.0
-/srv/ktransformers/server/backend/interfaces/balance_serve.py[97]: Performance(T/s): prefill 8.0, decode 2.5. \
-Time(s): tokenize 0.5, prefill 1.25, decode 10.1
 """
 
 PARSER = LineFormat(
@@ -78,7 +76,6 @@ PARSER = LineFormat(
                         "prompt_ms": 5000,
                         "decode_ms": 15000,
                     },
-                    {"finished_at": None, "started_at": None, "prompt_tokens": 10, "output_tokens": None, "decode_ms": 10100},
                 ]
             },
         ),

@@ -3,14 +3,14 @@ r"""LMDeploy's api_server log: statistics lines (with `--enable-metrics`) and th
 How to get one: `lmdeploy serve api_server MODEL --enable-metrics 2>&1 | tee lmdeploy.log`. Without that option there are no statistics:
 no data, not an idle server. Nothing is printed while no token moves.
 
-Versions. 0.9.2 to 0.12: `[2025-08-01 10:00:00 DP0] Avg prompt throughput: ..., Finished: N reqs, Unfinished: ...` (vLLM's words; the time in
-brackets and `Finished:` tell them apart). Later `Avg thr (in/out): a / b tokens/s, API server (completed/routed/waiting): ...` and
+Versions. 0.9.2 to 0.12: `[2025-08-01 10:00:00 DP0] Avg prompt throughput: ..., Finished: N reqs, Unfinished: ...` (vLLM's words; the
+time in brackets and `Finished:` tell them apart). Later `Avg thr (in/out): a / b tokens/s, API server (completed/routed/waiting): ...` and
 `Server (succeeded/failed/routed/waiting): ...`; `[... Engine 000]` in 2026.
 
 Tables
-- `server_samples`: engine: the data-parallel rank. running: requests in the engine. waiting: those waiting in the engine plus those waiting
-  in the API server in front of it, where the line names both. kv_usage as a fraction. prompt_tok_s and gen_tok_s: means since the line before.
-  prefix_hit where printed.
+- `server_samples`: engine: the data-parallel rank. running: requests in the engine. waiting: those waiting in the engine plus those
+  waiting in the API server in front of it, where the line names both. kv_usage as a fraction. prompt_tok_s and gen_tok_s: means since
+  the line before. prefix_hit where printed.
 - `server_config` keys: slots and slots_source (max_batch_size of the engine configuration: per data-parallel rank), tensor_parallel,
   data_parallel, split, n_ctx_slot (session_len), max_prefill_tokens, eager, prefix_caching, kv_quant_policy, cache_max_entry_count.
 
@@ -87,8 +87,9 @@ _LINES = (
 )
 
 _SAMPLES = """
-SELECT line, t AS time, 'lmdeploy' AS server, dp AS engine, CASE WHEN dp IS NOT NULL THEN 'DP' || CAST(dp AS VARCHAR) END AS rank, run, running,
-    engine_waiting + coalesce(front_waiting, 0) AS waiting, kv AS kv_usage, rate_in AS prompt_tok_s, rate_out AS gen_tok_s, hit AS prefix_hit
+SELECT line, t AS time, 'lmdeploy' AS server, dp AS engine, 'DP' || CAST(dp AS VARCHAR) AS rank, run, running,
+    engine_waiting + coalesce(front_waiting, 0) AS waiting, kv AS kv_usage, rate_in AS prompt_tok_s, rate_out AS gen_tok_s, hit AS \
+prefix_hit
 FROM staged WHERE kind = 'stats' ORDER BY line
 """
 
@@ -96,7 +97,8 @@ _CONFIG = """
 WITH last_one AS (
     SELECT * FROM staged WHERE kind = 'config' QUALIFY row_number() OVER (PARTITION BY run ORDER BY line DESC) = 1
 ), found AS (
-    SELECT run, line, key, CASE WHEN num = floor(num) THEN CAST(CAST(num AS BIGINT) AS VARCHAR) ELSE CAST(num AS VARCHAR) END AS value, num FROM (
+    SELECT run, line, key, CASE WHEN num = floor(num) THEN CAST(CAST(num AS BIGINT) AS VARCHAR) ELSE CAST(num AS VARCHAR) END AS value, num
+    FROM (
         UNPIVOT (
             SELECT run, line, CAST(nullif(tp, 0) AS DOUBLE) AS tensor_parallel, CAST(nullif(dp_size, 0) AS DOUBLE) AS data_parallel,
                 CAST(nullif(batch, 0) AS DOUBLE) AS slots, CAST(nullif(session, 0) AS DOUBLE) AS n_ctx_slot,
@@ -108,7 +110,8 @@ WITH last_one AS (
     )
     UNION ALL SELECT run, line, key, word, NULL FROM (
         UNPIVOT (
-            SELECT run, line, lower(eager) AS eager, lower(prefix) AS prefix_caching, CASE WHEN batch > 0 THEN 'max_batch_size' END AS slots_source,
+            SELECT run, line, lower(eager) AS eager, lower(prefix) AS prefix_caching,
+                CASE WHEN batch > 0 THEN 'max_batch_size' END AS slots_source,
                 CASE WHEN tp > 1 THEN 'tensor' WHEN tp = 1 AND dp_size > 1 THEN 'data' WHEN tp = 1 AND dp_size = 1 THEN 'none' END AS split
             FROM last_one
         ) ON eager, prefix_caching, slots_source, split INTO NAME key VALUE word
@@ -118,7 +121,8 @@ SELECT line, 'lmdeploy' AS server, run, key, value, num, 'logged' AS origin FROM
 """
 
 _SAMPLE_OLD = """\
-2025-06-01 09:00:00,250 - lmdeploy - INFO - async_engine.py:259 - input backend=pytorch, backend_config=PytorchEngineConfig(dtype='auto', tp=2, \
+2025-06-01 09:00:00,250 - lmdeploy - INFO - async_engine.py:259 - input backend=pytorch, \
+backend_config=PytorchEngineConfig(dtype='auto', tp=2, \
 dp=1, session_len=8192, max_batch_size=64, cache_max_entry_count=0.8, max_prefill_token_num=4096, enable_prefix_caching=True, \
 eager_mode=False, quant_policy=8)
 [2025-06-01 09:01:00 DP0] Avg prompt throughput: 100.5 tokens/s, Avg generation throughput: 800.0 tokens/s, Finished: 3 reqs, \
@@ -127,9 +131,9 @@ Unfinished: 70 reqs, Running: 64 reqs, Waiting: 6 reqs, GPU KV cache usage: 33.0
 
 _SAMPLE_NEW = """\
 [2026-02-01 09:00:00 DP1] Avg thr (in/out): 4000.5 / 2000.0 tokens/s, API server (completed/routed/waiting): 1 / 20 / 30, \
-Engine (running/waiting): 16 / 4, KV cache: 25.0%, 
+Engine (running/waiting): 16 / 4, KV cache: 25.0%,
 [2026-03-01 09:00:00 Engine 002] Avg thr (in/out): 10.0 / 20.0 tokens/s, Server (succeeded/failed/routed/waiting): 9 / 8 / 7 / 6, \
-Engine (running/waiting): 5 / 2, KV cache: 50.0%, Prefix cache hit rate: 12.5%, 
+Engine (running/waiting): 5 / 2, KV cache: 50.0%, Prefix cache hit rate: 12.5%,
 """
 
 PARSER = LineFormat(

@@ -234,7 +234,6 @@ def _cards(frame: pl.DataFrame, state: _State) -> pl.DataFrame:
         ]
         value = pl.coalesce(each)
         numbers.append(pl.when(value <= high).then(value).alias(column))
-    heads = frame.filter("is_card").select("card", "line")
     out = out.with_columns(numbers).rename({v: k for k, v in _TEXTS.items()})
     probe = pl.when(pl.col("pcie_rx").is_not_null() | pl.col("pcie_tx").is_not_null()).then(0.02)
     out = out.with_columns(pcie_probe_s=probe).join(_mask(below), on="card", how="left", maintain_order="left")

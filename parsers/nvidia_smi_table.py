@@ -121,7 +121,7 @@ def _chunks(source: Readable) -> Iterator[tuple[int, str]]:
         held += text
         cut = _start(held)
         if not cut and "|" not in held:  # no table yet: only a date line at the end matters to what follows
-            cut = held.rfind("\n", 0, held.rfind("\n", 0, held.rfind("\n", 0, max(held.rfind("\n"), 0)))) + 1
+            cut = len(held) - sum(len(x) for x in held.splitlines(keepends=True)[-3:])
         if cut or len(held) > MAX_HOLD:
             cut = cut or len(held)
             yield first, held[:cut]

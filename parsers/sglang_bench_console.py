@@ -71,7 +71,7 @@ _ONE_BATCH = (
     _batch(
         "median", "Decode.  median latency:", r"median latency: +([0-9.]+) s, ", 1e3, rate=Num(r"median throughput: +([0-9.]+) token/s")
     ),
-    _batch("batch", "Decode ", r"^Decode +[0-9]+\. Batch size: ([0-9]+), "),
+    _batch("batch", "Batch size: ", r"Batch size: ([0-9]+), ", after=r"^Decode +[0-9]+\. $"),
     _batch("total", "Total. latency:", r"latency: +([0-9.]+) s, "),
     _batch("server_batch", "batch size: ", r"^\s*batch size: ([0-9]+)\s*$"),
     _batch("input_len", "input_len: ", r"^\s*input_len: ([0-9]+)\s*$"),

@@ -10,8 +10,8 @@ Tables
 - `server_samples`: one row per iteration and rank (rank: the global rank). running: scheduled requests. waiting: queued and paused
   requests where both are printed (JSON statistics alone): the iteration line does not know the queue, and `num_unscheduled` is a part of it
   only. kv_usage: kv_cache_util, or used over all blocks. new_tokens: prompt tokens of the iteration. phase: decode, prefill or mixed, by
-  what the iteration holds. step_ms: iteration time; where the log gives device times, that of the *next* line (it is printed one iteration
-  late) if that is the next iteration of the same rank; host times alone are not used.
+  what the iteration holds. step_ms: iteration time; where the log gives device times, that of the *next* line (it is printed one
+  iteration late) if that is the next iteration of the same rank; host times alone are not used.
 - `server_events`: arrival.
 - `server_config` keys: slots and slots_source (max_num_requests, maxNumSequences or Max Request Count), n_ctx_slot, max_batched_tokens,
   kv_tokens (the last pool: the first one is a rehearsal).
@@ -19,7 +19,8 @@ Tables
 Traps
 - num_generation_tokens counts the padding of CUDA graphs: it is neither a rate nor a number of requests, and is only compared with zero.
 - iter begins again after the rehearsal that sizes the KV cache.
-- Times are local without a zone.
+- Times are local without a zone. Start-up and arrival lines print theirs month first (`[04/28/2025-09:56:44]`), which is not read: they
+  have the time of a container prefix or none.
 """
 
 from __future__ import annotations
@@ -156,7 +157,8 @@ WITH ordered AS (
     FROM staged WHERE kind IN ('iter', 'triton', 'json') WINDOW same AS (PARTITION BY run, kind, rank ORDER BY line)
 )
 SELECT line, {_TIME} AS time, 'tensorrt-llm' AS server, rank, run,
-    CASE WHEN context_n > 0 AND generated > 0 THEN 'mixed' WHEN context_n > 0 THEN 'prefill' WHEN generated > 0 THEN 'decode' END AS phase,
+    CASE WHEN context_n > 0 AND generated > 0 THEN 'mixed' WHEN context_n > 0 AND generated = 0 THEN 'prefill'
+        WHEN context_n = 0 AND generated > 0 THEN 'decode' END AS phase,
     coalesce(scheduled, active) AS running,
     queued + coalesce(paused, CASE WHEN kind = 'json' THEN 0 END) AS waiting,
     coalesce(usage, CASE WHEN used_blocks <= all_blocks THEN used_blocks / nullif(all_blocks, 0) END) AS kv_usage,
@@ -193,38 +195,46 @@ WITH numbers AS (
 SELECT line, 'tensorrt-llm' AS server, run, key, value, num, 'logged' AS origin FROM found ORDER BY line, key
 """
 
-_SAMPLE_FIRST = """\
-[TensorRT-LLM][INFO] [MemUsageChange] Allocated 0.50 GiB for max tokens in paged KV cache (8192).
+_SAMPLE_BOOT = """\
 [TensorRT-LLM][INFO] [MemUsageChange] Allocated 9.00 GiB for max tokens in paged KV cache (90112).
 [05/01/2025-10:00:00] [TRT-LLM] [I] max_seq_len=4096, max_num_requests=16, max_num_tokens=8192
 [05/01/2025-10:00:01] [TRT-LLM] [I] Received request 0f0f-1 at 3000.500000001
+"""
+
+_SAMPLE_FIRST = """\
 [05/01/2025-10:00:02] [TRT-LLM] [I] iter = 1, global_rank = 0, rank = 0, currank_total_requests = 1/1, elapsed_time = 0.025s, \
 timestamp = 2025-05-01 10:00:02, num_scheduled_requests: 3, states = {'num_ctx_requests': 1, 'num_ctx_tokens': 200, \
 'num_generation_tokens': 2}
 [05/01/2025-10:00:02] [TRT-LLM] [I] iter = 2, global_rank = 0, rank = 0, currank_total_requests = 0/1, elapsed_time = 0.0125s, \
-timestamp = 2025-05-01 10:00:02, num_scheduled_requests: 3, states = {'num_ctx_requests': 0, 'num_ctx_tokens': 0, 'num_generation_tokens': 4}
+timestamp = 2025-05-01 10:00:02, num_scheduled_requests: 3, states = {'num_ctx_requests': 0, 'num_ctx_tokens': 0, \
+'num_generation_tokens': 4}
 """
 
 _SAMPLE_DEVICE = """\
-[06/01/2026-10:00:00] [TRT-LLM] [I] [_torch][RANK 0] iter = 7, global_rank = 4, rank = 0, num_scheduled_requests = 5, kv_cache_util = 0.250, \
+[06/01/2026-10:00:00] [TRT-LLM] [I] [_torch][RANK 0] iter = 7, global_rank = 4, rank = 0, num_scheduled_requests = 5, kv_cache_util = \
+0.250, \
 currank_total_requests = 0/9, host_step_time = 4.08ms, prev_device_step_time = N/A, timestamp = 2026-06-01 10:00:00, \
 states = {'num_ctx_requests': 2, 'num_ctx_tokens': 900, 'num_generation_tokens': 0}, num_active = 6, num_unscheduled = 1
-[06/01/2026-10:00:00] [TRT-LLM] [I] [_torch][RANK 0] iter = 8, global_rank = 4, rank = 0, num_scheduled_requests = 5, kv_cache_util = 0.300, \
+[06/01/2026-10:00:00] [TRT-LLM] [I] [_torch][RANK 0] iter = 8, global_rank = 4, rank = 0, num_scheduled_requests = 5, kv_cache_util = \
+0.300, \
 currank_total_requests = 0/9, host_step_time = 4.08ms, prev_device_step_time = 43.5ms, timestamp = 2026-06-01 10:00:00, \
 states = {'num_ctx_requests': 0, 'num_ctx_tokens': 0, 'num_generation_tokens': 8}
-[06/01/2026-10:00:01] [TRT-LLM] [I] [_torch][RANK 0] iter = 1, global_rank = 4, rank = 0, num_scheduled_requests = 1, kv_cache_util = 0.000, \
+[06/01/2026-10:00:01] [TRT-LLM] [I] [_torch][RANK 0] iter = 1, global_rank = 4, rank = 0, num_scheduled_requests = 1, kv_cache_util = \
+0.000, \
 currank_total_requests = 0/9, host_step_time = 4.08ms, prev_device_step_time = 11.5ms, timestamp = 2026-06-01 10:00:01, \
 states = {'num_ctx_requests': 1, 'num_ctx_tokens': 9, 'num_generation_tokens': 0}
 """
 
 _SAMPLE_TRITON = """\
-I0102 03:04:05.500000 77 libtensorrtllm.cc:1205] {"Active Request Count":3,"Context Requests":1,"Free KV cache blocks":60,"Generation Requests":1,\
+I0102 03:04:05.500000 77 libtensorrtllm.cc:1205] {"Active Request Count":3,"Context Requests":1,"Free KV cache blocks":60,"Generation \
+Requests":1,\
 "Iteration Counter":0,"Max KV cache blocks":80,"Max Request Count":8,"MicroBatch ID":0,"Scheduled Requests":2,\
 "Timestamp":"01-02-2024 03:04:05","Tokens per KV cache block":64,"Total Context Tokens":512,"Used KV cache blocks":20}
 """
 
 _SAMPLE_JSON = """\
-{"gpuMemUsage":1000,"iter":5,"iterLatencyMS":12.5,"kvCacheStats":{"freeNumBlocks":75,"maxNumBlocks":100,"tokensPerBlock":32,"usedNumBlocks":25},\
+{"gpuMemUsage":1000,"iter":5,"iterLatencyMS":12.5,"kvCacheStats":{"freeNumBlocks":75,"maxNumBlocks":100,"tokensPerBlock":32,"usedN\
+umBlocks":25},\
 "inflightBatchingStats":{"numContextRequests":0,"numCtxTokens":0,"numGenRequests":4,"numPausedRequests":1,"numScheduledRequests":4},\
 "numActiveRequests":5,"numQueuedRequests":7,"timestamp":"05-09-2025 10:10:10.250000"}
 """
@@ -240,8 +250,7 @@ PARSER = LineFormat(
             resolution_s=1.0,
             search=True,
         ),
-        # the day is read as fields and added in SQL
-        Stamp(r"^\[\d\d/\d\d/\d{4}-(\d\d:\d\d:\d\d)\] ", parse="clock", clock="local-no-zone", resolution_s=1.0, search=True),
+        # Of these only the time of day; the day is read as fields and added in SQL.
         Stamp(r"^I\d{4} (\d\d:\d\d:\d\d\.\d+) ", parse="clock", clock="local-no-zone", resolution_s=1e-6, search=True),
         Stamp(
             r'^\{.*"timestamp": ?"\d\d-\d\d-\d{4} (\d\d:\d\d:\d\d(?:\.\d+)?)"',
@@ -270,7 +279,13 @@ PARSER = LineFormat(
                     },
                     {"phase": "decode", "running": 3, "step_ms": 12.5, "kv_usage": None, "gen_tok_s": None},
                 ],
-                "server_events": [{"kind": "arrival", "time": 1746093601.0}],
+            },
+        ),
+        Sample(
+            text=_SAMPLE_BOOT,
+            versions="0.18 to 1.0, start",
+            rows={
+                "server_events": [{"kind": "arrival"}],
                 "server_config": [
                     {"key": "kv_tokens", "num": 90112},
                     {"key": "max_batched_tokens", "num": 8192},

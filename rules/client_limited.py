@@ -144,7 +144,9 @@ RULE = Rule(
     scopes=("trace", "step", "regime"),
     facts=FACTS,
     limits={
-        "too_few": Limit(0.8, "of the claimed streams", "streams between two requests are not in service; 0.88 is usual for lengths that differ a little"),
+        "too_few": Limit(
+            0.8, "of the claimed streams", "streams between two requests are not in service; 0.88 is usual for lengths that differ a little"
+        ),
         "nearly_all": Limit(0.95, "of the claimed streams", "all but the moments between two requests"),
         "enough": Limit(10, "completions", "fewer are a burst and its tail, not a steady state"),
         "no_wait": Limit(0.05, "of the time", "an arrival may be caught waiting for the next step"),

@@ -10,7 +10,7 @@ Why it matters
 
 How it decides
     Factors are counted from below: settings that the servers' logs print with different values (settings that follow from one
-    another, such as slots and context per slot, count once; values that a server derives itself do not count), parts of the names of two series, another
+    another count once; those that a server may set by itself count only where nothing else was changed), parts of the names of two series, another
     number of streams where two series share none, other lengths, and totals that count other tokens. Two or more confirm it. So does one run
     per arm with a difference under 5 %: the same setting measured twice has differed by 3.9 %. Ruled out: at most one factor by both
     servers' logs, three runs per arm or more, and a difference above t(0.975) times its standard error (Welch). Repeated runs
@@ -24,33 +24,37 @@ Known problems
 from ..engine.rule import STATE, Experiment, Limit, Rival, Route, Rule
 
 FACTS = """
-WITH grouped(key, factor) AS (
-    -- settings that follow from one another are one factor
-    VALUES ('split', 'parallelism'), ('tensor_parallel', 'parallelism'), ('pipeline_parallel', 'parallelism'), ('data_parallel', 'parallelism'),
-        ('expert_parallel', 'expert parallelism'), ('slots', 'slots'), ('n_ctx', 'context'), ('speculation', 'speculation'), ('draft_tokens', 'speculation'),
-        ('chunked_prefill', 'prefill chunk'), ('chunked_prefill_size', 'prefill chunk'), ('max_batched_tokens', 'prefill chunk'),
-        ('eager', 'graphs'), ('quantisation', 'quantisation'), ('kv_dtype', 'KV type'), ('prefix_caching', 'prefix cache'),
-        ('build', 'build'), ('version', 'build'), ('flash_attn', 'flash attention'), ('layers_offloaded', 'offload'), ('n_batch', 'batch'), ('n_ubatch', 'batch')
+WITH grouped(key, factor, derived) AS (
+    -- settings that follow from one another are one factor; `derived` ones a server may set by itself when another changes
+    VALUES ('split', 'parallelism', FALSE), ('tensor_parallel', 'parallelism', FALSE), ('pipeline_parallel', 'parallelism', FALSE),
+        ('data_parallel', 'parallelism', FALSE), ('expert_parallel', 'expert parallelism', FALSE), ('slots', 'slots', FALSE),
+        ('speculation', 'speculation', FALSE), ('draft_tokens', 'speculation', FALSE), ('eager', 'graphs', FALSE),
+        ('quantisation', 'quantisation', FALSE), ('build', 'build', FALSE), ('version', 'build', FALSE),
+        ('n_ctx', 'context and offload', TRUE), ('layers_offloaded', 'context and offload', TRUE), ('n_batch', 'batch', TRUE), ('n_ubatch', 'batch', TRUE),
+        ('chunked_prefill', 'prefill chunk', TRUE), ('chunked_prefill_size', 'prefill chunk', TRUE), ('max_batched_tokens', 'prefill chunk', TRUE),
+        ('prefix_caching', 'prefix cache', TRUE), ('kv_dtype', 'KV type', TRUE), ('flash_attn', 'flash attention', TRUE)
 ), settings AS MATERIALIZED (
     SELECT
-        c.source_id, coalesce(c.run, 0) AS run, g.factor, c.key, any_value(coalesce(c.value, printf('%g', c.num))) AS value, min(c.line) AS line
+        c.source_id, coalesce(c.run, 0) AS run, g.factor, g.derived, c.key, any_value(coalesce(c.value, printf('%g', c.num))) AS value, min(c.line) AS line
     FROM main.server_config c JOIN grouped g USING (key)
     WHERE c.origin = 'logged' GROUP BY ALL HAVING count(DISTINCT coalesce(c.value, printf('%g', c.num))) = 1
 ), asked AS (
     -- slots count where the log says that they were asked for
-    SELECT source_id, coalesce(run, 0) AS run FROM main.server_config WHERE key = 'slots_source' AND value NOT IN ('auto', 'derived', 'memory')
+    SELECT source_id, coalesce(run, 0) AS run FROM main.server_config WHERE key = 'slots_source' AND value IN ('arguments', 'command line')
 ), told AS MATERIALIZED (
     SELECT * FROM settings WHERE key <> 'slots' OR (source_id, run) IN (FROM asked)
-), servers AS (
-    SELECT source_id, run, count(*) AS keys FROM told GROUP BY source_id, run
-), differing AS MATERIALIZED (
+), compared AS (
     SELECT
         a.source_id AS source_a, a.run AS run_a, b.source_id AS source_b, b.run AS run_b,
-        count(DISTINCT a.factor) FILTER (a.value <> b.value) AS factors, string_agg(DISTINCT a.factor, ', ' ORDER BY a.factor) FILTER (a.value <> b.value) AS names,
-        count(*) AS shared,
-        min_by({'source_id': a.source_id, 'line': a.line}, a.line, 1) FILTER (a.value <> b.value) AS ev_a, min_by({'source_id': b.source_id, 'line': b.line}, b.line, 1) FILTER (a.value <> b.value) AS ev_b
+        count(DISTINCT a.factor) FILTER (a.value <> b.value) AS factors_all, count(DISTINCT a.factor) FILTER (a.value <> b.value AND NOT a.derived) AS asked_for,
+        string_agg(DISTINCT a.factor, ', ' ORDER BY a.factor) FILTER (a.value <> b.value) AS names, count(*) AS shared,
+        min_by({'source_id': a.source_id, 'line': a.line}, a.line, 1) FILTER (a.value <> b.value) AS ev_a,
+        min_by({'source_id': b.source_id, 'line': b.line}, b.line, 1) FILTER (a.value <> b.value) AS ev_b
     FROM told a JOIN told b ON a.key = b.key AND (a.source_id, a.run) <> (b.source_id, b.run)
-    GROUP BY ALL
+    GROUP BY a.source_id, a.run, b.source_id, b.run
+), differing AS MATERIALIZED (
+    -- beside a setting that somebody changed, those that may follow from it do not count
+    SELECT *, CASE WHEN asked_for > 0 THEN asked_for ELSE factors_all END AS factors FROM compared
 ), linked AS MATERIALIZED (
     SELECT DISTINCT scope_id, source_id, coalesce(run, 0) AS run FROM main.requests_in_scope WHERE how <> 'no step'
     UNION SELECT DISTINCT scope_id, source_id, coalesce(run, 0) FROM main.server_in_scope
@@ -86,7 +90,7 @@ WITH grouped(key, factor) AS (
     FROM arms a JOIN arms b ON a.series_key <> b.series_key
     WHERE a.concurrency = b.concurrency OR (a.series_key, b.series_key) NOT IN (SELECT (key_a, key_b) FROM share_streams)
 ), linked_pairs AS (
-    SELECT p.scope_id, p.other_scope, max(d.factors) AS factors, min(d.shared) AS shared
+    SELECT p.scope_id, p.other_scope, max(d.factors) AS factors, max(d.factors_all) AS factors_all, min(d.shared) AS shared
     FROM (SELECT DISTINCT scope_id, other_scope FROM pairs) p JOIN linked a ON a.scope_id = p.scope_id JOIN linked b ON b.scope_id = p.other_scope
     JOIN differing d ON d.source_a = a.source_id AND d.run_a = a.run AND d.source_b = b.source_id AND d.run_b = b.run
     GROUP BY ALL
@@ -95,12 +99,12 @@ WITH grouped(key, factor) AS (
         p.*, (p.c_a <> p.c_b)::INT + coalesce(p.other_counts, 0) + greatest(coalesce(p.other_input, 0), coalesce(p.other_output, 0)) AS other_factors,
         CASE WHEN p.unnamed THEN 0
              WHEN len(p.parts_a) = len(p.parts_b) AND len(p.parts_a) >= 2 THEN len(list_filter(list_zip(p.parts_a, p.parts_b), lambda x: x[1] <> x[2])) ELSE 1 END AS name_factors,
-        l.factors AS log_factors, l.shared
+        l.factors AS log_factors, l.factors_all AS log_factors_all, l.shared
     FROM pairs p LEFT JOIN linked_pairs l USING (scope_id, other_scope)
 ), judged AS (
     SELECT
         *, other_factors + greatest(name_factors, coalesce(log_factors, 0)) AS factors_lo,
-        CASE WHEN shared >= 5 THEN other_factors + greatest(name_factors, log_factors) END AS factors_hi,
+        CASE WHEN shared >= 5 THEN other_factors + greatest(name_factors, log_factors_all) END AS factors_hi,
         power(v_a + v_b, 2) / nullif(v_a * v_a / (n_a - 1) + v_b * v_b / (n_b - 1), 0) AS df
     FROM factors
 ), floors AS (

@@ -94,7 +94,11 @@ RULE = Rule(
         ),
     ),
     rivals={
-        "other_run": Rival("the line belongs to another run than this one", closed=(), settle="the log of the very server that was measured, from its start"),
+        "other_run": Rival(
+            "the line belongs to another run than this one",
+            closed=(),
+            settle="the log of the very server that was measured, from its start",
+        ),
     },
     collect={"fallbacks_seen": _LOG, "eager_share": "SGLang's decode lines", "graph_lines": "SGLang's decode lines"},
     means="It is a state. Only the same run without it shows what it costs.",

@@ -140,7 +140,14 @@ RULE = Rule(
     ruled_out=(
         Route(
             "the cache always has room, and nothing is taken back",
-            when=("usage_max < roomy", "would_tell >= 1", "events_seen <= 0", "full_seen <= 0", "stalled_share <= 0", "usage_lines >= enough_lines"),
+            when=(
+                "usage_max < roomy",
+                "would_tell >= 1",
+                "events_seen <= 0",
+                "full_seen <= 0",
+                "stalled_share <= 0",
+                "usage_lines >= enough_lines",
+            ),
             uses=("server",),
             says="The KV cache has room. {usage_max:share} at most in {usage_lines:int} lines, nothing taken back, and nobody waits beside a free slot.",
         ),

@@ -68,7 +68,11 @@ RULE = Rule(
     scopes=("trace", "step", "regime"),
     facts=FACTS,
     limits={
-        "too_fast": Limit(0.7, "of the server's time per token", "a client cannot see tokens faster than the server makes them; 0.7 leaves room for different requests"),
+        "too_fast": Limit(
+            0.7,
+            "of the server's time per token",
+            "a client cannot see tokens faster than the server makes them; 0.7 leaves room for different requests",
+        ),
         "too_slow": Limit(1.4, "of the server's time per token", "a network adds to the first token, hardly to the gaps"),
         "enough": Limit(5, "requests", "fewer may be of different lengths and loads"),
         "several": Limit(10, "answers", "fewer may be errors or one-word answers"),
@@ -92,7 +96,14 @@ RULE = Rule(
     ruled_out=(
         Route(
             "the client's token times agree with the server's",
-            when=("itl_ratio >= too_fast", "itl_ratio <= too_slow", "under_2ms <= few_bursts", "arrivals >= arrivals_min", "client_n >= enough", "server_n >= enough"),
+            when=(
+                "itl_ratio >= too_fast",
+                "itl_ratio <= too_slow",
+                "under_2ms <= few_bursts",
+                "arrivals >= arrivals_min",
+                "client_n >= enough",
+                "server_n >= enough",
+            ),
             uses=("server",),
             says="The client's token times are the server's. {client_itl_ms:ms} and {server_itl_ms:ms} per token, {arrivals:int} arrivals per answer, {under_2ms:share} of the gaps under 2 ms.",
         ),
@@ -119,7 +130,11 @@ RULE = Rule(
             closed=("itl_ratio < too_fast",),
             settle=_SERVER + ", and the same client without the proxy in between",
         ),
-        "other_requests": Rival("requests of other lengths or loads on the two sides, or a slow client", closed=(), settle="the same requests on both sides, by id or by time"),
+        "other_requests": Rival(
+            "requests of other lengths or loads on the two sides, or a slow client",
+            closed=(),
+            settle="the same requests on both sides, by id or by time",
+        ),
     },
     collect={
         "itl_ratio": _CLIENT + "; " + _SERVER,

@@ -97,6 +97,11 @@ RULE = Rule(
     remedy="Another slot, a seated card, a shorter riser, the slot's generation and bifurcation in the firmware.",
     not_a_remedy="A full link does not speed up the decode of a layer split, which sends a few kilobytes per token.",
     next=(
-        Experiment("measure what the link copies", "nvbandwidth -t host_to_device_memcpy_ce device_to_host_memcpy_ce", "0.8 of generation times lanes is a healthy link", cost=1),
+        Experiment(
+            "measure what the link copies",
+            "nvbandwidth -t host_to_device_memcpy_ce device_to_host_memcpy_ce",
+            "0.8 of generation times lanes is a healthy link",
+            cost=1,
+        ),
     ),
 )

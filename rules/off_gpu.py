@@ -158,7 +158,14 @@ RULE = Rule(
         ),
         Route(
             "every card is a little busy and its memory hardly read",
-            when=("util_card_max <= busy_hi", "util_card_min >= busy_lo", "util_sum_mean <= sum_hi", "util_mem_max < mem_hi", "tokens_seen >= 1", "layers_left > 0"),
+            when=(
+                "util_card_max <= busy_hi",
+                "util_card_min >= busy_lo",
+                "util_sum_mean <= sum_hi",
+                "util_mem_max < mem_hi",
+                "tokens_seen >= 1",
+                "layers_left > 0",
+            ),
             uses=("util", "config"),
             rivals=("waiting", "elsewhere"),
             says="The cards are a little busy each. {cards_text} = {util_sum_mean:%}, memory at {util_mem_max:%} at most, and {layers_left:int} layers are not on the cards.",

@@ -123,11 +123,14 @@ RULE = Rule(
             settle=_PMON,
         ),
     },
-    collect={"stranger_rounds": _PMON, "other_rounds": _PMON, "idle_util": "samples of the cards before and after the load, with the server's log", "idle_samples": "thirty seconds of samples before the load"},
+    collect={
+        "stranger_rounds": _PMON,
+        "other_rounds": _PMON,
+        "idle_util": "samples of the cards before and after the load, with the server's log",
+        "idle_samples": "thirty seconds of samples before the load",
+    },
     means="Utilisation, power and memory of a shared card are not the server's.",
     remedy="Stop the other process, or serve on cards of its own (CUDA_VISIBLE_DEVICES), and record again.",
     not_a_remedy="Tuning the server does not help against somebody else's kernels.",
-    next=(
-        Experiment("watch the processes during the load", _PMON, "one compute process per card: it is the server's alone", cost=1),
-    ),
+    next=(Experiment("watch the processes during the load", _PMON, "one compute process per card: it is the server's alone", cost=1),),
 )

@@ -167,7 +167,11 @@ RULE = Rule(
     scopes=("trace", "step", "regime"),
     facts=FACTS,
     limits={
-        "few": Limit(0.05, "share of the loaded samples", "hardware slowdown halves clocks or worse: 5 % of the time is at least 2.5 % of the throughput"),
+        "few": Limit(
+            0.05,
+            "share of the loaded samples",
+            "hardware slowdown halves clocks or worse: 5 % of the time is at least 2.5 % of the throughput",
+        ),
         "half": Limit(0.50, "share of the loaded samples", "a power cap touches most busy cards now and then"),
         "slower": Limit(0.95, "of the unflagged clock", "a flag without a lower clock takes nothing away"),
         "clean": Limit(0.05, "share of the loaded samples", "none of the bits in 95 % of them"),

@@ -16,7 +16,7 @@ LEVELS = [
     {"store"},
     {"clock", "steps", "join"},
     {"judge"},
-    {"diagnosis"},
+    {"diagnosis", "symptoms"},
     {"plugins"},
     {"analyze", "explain"},
     {"report"},

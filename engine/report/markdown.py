@@ -16,6 +16,7 @@ def render(result: Result, strips: str = "", command: str = "") -> str:
         lambda: _verdict(result),
         lambda: _evidence_stamp(result),
         lambda: _code(strips) if strips else "",
+        lambda: _symptoms(result),
         lambda: _why(result),
         lambda: _ruled_out(result),
         lambda: _open(result),
@@ -89,6 +90,11 @@ def _evidence_stamp(result: Result) -> str:
     word, why = stamp(result)
     sources, lines, near = counted(result)
     return f"Evidence: **{word}** ({escape(why)}). {sources} sources, {lines} lines read, {near} nearly understood.\n"
+
+
+def _symptoms(result: Result) -> str:
+    rows = [f"- {escape(s['scope'])}, {s['symptom']}: {escape(s['sentence'])} {escape(s['answer'])}" for s in result.symptoms]
+    return "\n".join(["### What was seen", "", *rows, ""]) if rows else ""
 
 
 def _why(result: Result) -> str:

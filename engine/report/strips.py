@@ -146,8 +146,10 @@ def _footer(panel: dict[str, Any], more: str = "") -> str:
         what = (
             f"{samples} samples" + (f" in {span}" if span else "") + ("" if samples == width else f", {_rounded(samples / width)} per mark")
         )
-    where = "" if panel["label"] == "trace" else f"{panel['label']}: "
-    return f"{'':<{NAME}} {where}{what}{more}"
+    where = "" if panel["label"] == "trace" else f"{panel['label']}, "
+    room = COLUMNS - NAME - 1 - len(f"{where}: {what}{more}")
+    name = "".join(c if c.isprintable() else "?" for c in (panel["source"] or "log").rsplit("/", 1)[-1])
+    return f"{'':<{NAME}} {where}{name if len(name) <= room else name[: max(0, room - 1)] + '…'}: {what}{more}"
 
 
 def _rounded(value: float) -> str:

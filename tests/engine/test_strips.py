@@ -51,7 +51,7 @@ def test_three_cards() -> None:
     assert [line[: strips.NAME].strip() for line in lines] == ["gpu0", "gpu1", "gpu2", "sum", ""]
     assert [line.split("  ")[-1] for line in lines[:4]] == ["mean 33.2 %", "mean 34.6 %", "mean 31.2 %", "mean 99.1 %"]
     assert marks(lines[0]) == "▃" * 18 and set(marks(lines[3])) <= {"█"}
-    assert lines[4].strip() == "c=1: 18 samples"
+    assert lines[4].strip() == "c=1, dmon.txt: 18 samples"
 
 
 def test_no_data_is_an_empty_text() -> None:
@@ -61,7 +61,7 @@ def test_no_data_is_an_empty_text() -> None:
 def test_turns_are_seen() -> None:
     lines = drawn(gpu_samples=samples([[100.0, 0.0], [0.0, 100.0]] * 8))
     assert marks(lines[0]) == "█▁" * 8 and marks(lines[1]) == "▁█" * 8 and marks(lines[2]) == "█" * 16
-    assert "16 samples in 15 s" in lines[3]
+    assert lines[3].strip() == "a.log: 16 samples in 15 s"
 
 
 def test_unknown_is_blank_and_not_zero() -> None:

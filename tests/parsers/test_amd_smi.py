@@ -37,7 +37,12 @@ HEAD = "GPU  POWER  GPU_TEMP  GFX_UTIL  GFX_CLOCK\n"
 def test_rounds() -> None:
     text = HEAD + "  0  199 W    103 °C      99 %   1920 MHz\n  1   99 W    N/A      N/A   120 MHz\n"
     got = rows(text + text[len(HEAD) :])
-    assert [(r["gpu"], r["cycle"], r["power_w"], r["util_gpu"]) for r in got] == [(0, 0, 199, 99), (1, 0, 99, None), (0, 1, 199, 99), (1, 1, 99, None)]
+    assert [(r["gpu"], r["cycle"], r["power_w"], r["util_gpu"]) for r in got] == [
+        (0, 0, 199, 99),
+        (1, 0, 99, None),
+        (0, 1, 199, 99),
+        (1, 1, 99, None),
+    ]
 
 
 def test_timestamp_column() -> None:
@@ -124,7 +129,11 @@ def test_any_cut_invents_nothing(which: int, share: float) -> None:
     assert not invented, invented
 
 
-@given(which=st.integers(0, len(WHOLE) - 1), share=st.floats(0, 1), junk=st.sampled_from(["\x00", "x", "\ufffd", "^C", "\n", "|", "\x1b[0m", ",", '"']))
+@given(
+    which=st.integers(0, len(WHOLE) - 1),
+    share=st.floats(0, 1),
+    junk=st.sampled_from(["\x00", "x", "\ufffd", "^C", "\n", "|", "\x1b[0m", ",", '"']),
+)
 @settings(max_examples=60, deadline=None)
 def test_any_garbled_character_raises_nothing(which: int, share: float, junk: str) -> None:
     text = WHOLE[which]

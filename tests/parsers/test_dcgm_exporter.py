@@ -57,7 +57,9 @@ def test_renamed(name: str, column: str) -> None:
     assert rows(series(name, 0.5))[0][column] == 0.5
 
 
-@pytest.mark.parametrize("value", ["9223372036854775794", "2147483632", "140737488355328.000000", "ERROR - FAILED TO CONVERT TO STRING", "NaN"])
+@pytest.mark.parametrize(
+    "value", ["9223372036854775794", "2147483632", "140737488355328.000000", "ERROR - FAILED TO CONVERT TO STRING", "NaN"]
+)
 def test_no_value(value: str) -> None:
     text = series("DEV_GPU_UTIL", 5) + series("DEV_FB_USED", value)
     (row,) = rows(text)
@@ -83,7 +85,9 @@ def test_mig_rows_are_left_out() -> None:
 
 
 def test_hosts_and_hostile_labels() -> None:
-    text = series("DEV_GPU_UTIL", 5, more=',Hostname="a",modelName="me@example.org",pod="secret"') + series("DEV_GPU_UTIL", 6, more=',Hostname="b"')
+    text = series("DEV_GPU_UTIL", 5, more=',Hostname="a",modelName="me@example.org",pod="secret"') + series(
+        "DEV_GPU_UTIL", 6, more=',Hostname="b"'
+    )
     assert [(r["host"], r["util_gpu"]) for r in rows(text)] == [("a", 5), ("b", 6)]
     assert rows(text, "gpus")[0]["name"] is None and "secret" not in str(rows_of(PARSER, text)[0])
 
@@ -154,7 +158,11 @@ def test_any_cut_invents_nothing(which: int, share: float) -> None:
     assert not invented, invented
 
 
-@given(which=st.integers(0, len(WHOLE) - 1), share=st.floats(0, 1), junk=st.sampled_from(["\x00", "x", "\ufffd", "^C", "\n", "|", "\x1b[0m", ",", '"']))
+@given(
+    which=st.integers(0, len(WHOLE) - 1),
+    share=st.floats(0, 1),
+    junk=st.sampled_from(["\x00", "x", "\ufffd", "^C", "\n", "|", "\x1b[0m", ",", '"']),
+)
 @settings(max_examples=60, deadline=None)
 def test_any_garbled_character_raises_nothing(which: int, share: float, junk: str) -> None:
     text = WHOLE[which]

@@ -52,7 +52,12 @@ def test_rounds_and_dates() -> None:
         return LINE.format(g=0, t=50, u=u, m=1) + "\n" + LINE.format(g=1, t=50, u=u, m=1) + "\n"
 
     text = "box  Tue Feb  3 04:05:06 2026  580.1\n" + one(1) + "box  mar. 03 févr. 2026 04:05:08  580.1\n" + one(2)
-    assert [(r["gpu"], r["cycle"], r["time"]) for r in rows(text)] == [(0, 0, 1770091506.0), (1, 0, 1770091506.0), (0, 1, None), (1, 1, None)]
+    assert [(r["gpu"], r["cycle"], r["time"]) for r in rows(text)] == [
+        (0, 0, 1770091506.0),
+        (1, 0, 1770091506.0),
+        (0, 1, None),
+        (1, 1, None),
+    ]
 
 
 def test_cut_and_near_miss() -> None:
@@ -127,7 +132,11 @@ def test_any_cut_invents_nothing(which: int, share: float) -> None:
     assert not invented, invented
 
 
-@given(which=st.integers(0, len(WHOLE) - 1), share=st.floats(0, 1), junk=st.sampled_from(["\x00", "x", "\ufffd", "^C", "\n", "|", "\x1b[0m", ",", '"']))
+@given(
+    which=st.integers(0, len(WHOLE) - 1),
+    share=st.floats(0, 1),
+    junk=st.sampled_from(["\x00", "x", "\ufffd", "^C", "\n", "|", "\x1b[0m", ",", '"']),
+)
 @settings(max_examples=60, deadline=None)
 def test_any_garbled_character_raises_nothing(which: int, share: float, junk: str) -> None:
     text = WHOLE[which]
@@ -138,7 +147,7 @@ def test_any_garbled_character_raises_nothing(which: int, share: float, junk: st
     claim(text)
 
 
-@given(text=st.text(alphabet="[]0123456789 NVIDIA|%°C,/MB\n{}:\"gpus", max_size=300), which=st.integers(0, len(WHOLE) - 1))
+@given(text=st.text(alphabet='[]0123456789 NVIDIA|%°C,/MB\n{}:"gpus', max_size=300), which=st.integers(0, len(WHOLE) - 1))
 @settings(max_examples=40, deadline=None)
 def test_noise_never_raises(text: str, which: int) -> None:
     for body in (text, WHOLE[which] + text):

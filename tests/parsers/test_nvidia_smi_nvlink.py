@@ -39,7 +39,12 @@ def counters(tx: int, rx: int, links: int = 2) -> str:
 
 
 @pytest.mark.parametrize(
-    "stamps", [("Tue Feb  3 04:05:00 2026", "Tue Feb  3 04:05:02 2026"), ("2026-02-03T04:05:00Z", "2026-02-03T04:05:02Z"), ("1770091500", "1770091502")]
+    "stamps",
+    [
+        ("Tue Feb  3 04:05:00 2026", "Tue Feb  3 04:05:02 2026"),
+        ("2026-02-03T04:05:00Z", "2026-02-03T04:05:02Z"),
+        ("1770091500", "1770091502"),
+    ],
 )
 def test_rates_between_snapshots(stamps: tuple[str, str]) -> None:
     text = f"{stamps[0]}\n{counters(0, 0)}{stamps[1]}\n{counters(1000, 500)}"
@@ -79,7 +84,15 @@ def test_messages() -> None:
 # ---------------------------------------------------------------- open-ended input
 
 WHOLE = [sample.text for sample in PARSER.samples]
-DERIVED = ("gpu", "cycle", "line", "nvlink_rx", "nvlink_tx", "active", "gb_s")  # numbers of rounds and cards, which may differ when lines are missing
+DERIVED = (
+    "gpu",
+    "cycle",
+    "line",
+    "nvlink_rx",
+    "nvlink_tx",
+    "active",
+    "gb_s",
+)  # numbers of rounds and cards, which may differ when lines are missing
 
 
 def blocked(text: str, lines: int) -> tuple[Rows, Counts]:
@@ -130,7 +143,11 @@ def test_any_cut_invents_nothing(which: int, share: float) -> None:
     assert not invented, invented
 
 
-@given(which=st.integers(0, len(WHOLE) - 1), share=st.floats(0, 1), junk=st.sampled_from(["\x00", "x", "\ufffd", "^C", "\n", "|", "\x1b[0m", ",", '"']))
+@given(
+    which=st.integers(0, len(WHOLE) - 1),
+    share=st.floats(0, 1),
+    junk=st.sampled_from(["\x00", "x", "\ufffd", "^C", "\n", "|", "\x1b[0m", ",", '"']),
+)
 @settings(max_examples=60, deadline=None)
 def test_any_garbled_character_raises_nothing(which: int, share: float, junk: str) -> None:
     text = WHOLE[which]

@@ -133,7 +133,11 @@ def test_any_cut_invents_nothing(which: int, share: float) -> None:
     assert not invented, invented
 
 
-@given(which=st.integers(0, len(WHOLE) - 1), share=st.floats(0, 1), junk=st.sampled_from(["\x00", "x", "\ufffd", "^C", "\n", "|", "\x1b[0m", ",", '"']))
+@given(
+    which=st.integers(0, len(WHOLE) - 1),
+    share=st.floats(0, 1),
+    junk=st.sampled_from(["\x00", "x", "\ufffd", "^C", "\n", "|", "\x1b[0m", ",", '"']),
+)
 @settings(max_examples=60, deadline=None)
 def test_any_garbled_character_raises_nothing(which: int, share: float, junk: str) -> None:
     text = WHOLE[which]

@@ -81,7 +81,10 @@ def test_hosts_before_every_line() -> None:
 @pytest.mark.parametrize("wrap", ["> {}", "    {}", "{}\r", "\x1b[1m{}\x1b[0m", "server-1  | {}", "{}   "])
 def test_wrappers_change_nothing(wrap: str) -> None:
     text = "".join(wrap.format(x) + "\n" for x in table(1, 2).splitlines())
-    assert [(r["gpu"], r["util_gpu"], r["mem_used"], r["time"]) for r in rows(text)] == [(0, 50, 12000, 1730228401.0), (1, 50, 12000, 1730228401.0)]
+    assert [(r["gpu"], r["util_gpu"], r["mem_used"], r["time"]) for r in rows(text)] == [
+        (0, 50, 12000, 1730228401.0),
+        (1, 50, 12000, 1730228401.0),
+    ]
     assert isinstance(claim(text), Claim)
 
 
@@ -192,7 +195,11 @@ def test_any_cut_invents_nothing(which: int, share: float) -> None:
     assert not invented, invented
 
 
-@given(which=st.integers(0, len(WHOLE) - 1), share=st.floats(0, 1), junk=st.sampled_from(["\x00", "x", "\ufffd", "^C", "\n", "|", "\x1b[0m", ",", '"']))
+@given(
+    which=st.integers(0, len(WHOLE) - 1),
+    share=st.floats(0, 1),
+    junk=st.sampled_from(["\x00", "x", "\ufffd", "^C", "\n", "|", "\x1b[0m", ",", '"']),
+)
 @settings(max_examples=60, deadline=None)
 def test_any_garbled_character_raises_nothing(which: int, share: float, junk: str) -> None:
     text = WHOLE[which]

@@ -33,13 +33,13 @@ def test_samples() -> None:
 
 def document(gpus: str, second: int = 10, attached: int = 1) -> str:
     return (
-        f"<?xml version=\"1.0\" ?>\n<nvidia_smi_log>\n<timestamp>Thu Jan 15 08:00:{second:02} 2026</timestamp>\n"
+        f'<?xml version="1.0" ?>\n<nvidia_smi_log>\n<timestamp>Thu Jan 15 08:00:{second:02} 2026</timestamp>\n'
         f"<attached_gpus>{attached}</attached_gpus>\n{gpus}</nvidia_smi_log>\n"
     )
 
 
 def gpu(bus: str, util: int = 5, more: str = "") -> str:
-    return f"<gpu id=\"00000000:{bus}:00.0\">\n<utilization>\n<gpu_util>{util} %</gpu_util>\n</utilization>\n{more}</gpu>\n"
+    return f'<gpu id="00000000:{bus}:00.0">\n<utilization>\n<gpu_util>{util} %</gpu_util>\n</utilization>\n{more}</gpu>\n'
 
 
 def test_documents_are_rounds() -> None:
@@ -159,7 +159,11 @@ def test_any_cut_invents_nothing(which: int, share: float) -> None:
     assert not invented, invented
 
 
-@given(which=st.integers(0, len(WHOLE) - 1), share=st.floats(0, 1), junk=st.sampled_from(["\x00", "x", "\ufffd", "^C", "\n", "|", "\x1b[0m", ",", '"']))
+@given(
+    which=st.integers(0, len(WHOLE) - 1),
+    share=st.floats(0, 1),
+    junk=st.sampled_from(["\x00", "x", "\ufffd", "^C", "\n", "|", "\x1b[0m", ",", '"']),
+)
 @settings(max_examples=60, deadline=None)
 def test_any_garbled_character_raises_nothing(which: int, share: float, junk: str) -> None:
     text = WHOLE[which]
@@ -170,7 +174,7 @@ def test_any_garbled_character_raises_nothing(which: int, share: float, junk: st
     claim(text)
 
 
-@given(text=st.text(alphabet="<>/gpu_til 0123456789%W?xmlnvidia_smi_log\n\"", max_size=300), which=st.integers(0, len(WHOLE) - 1))
+@given(text=st.text(alphabet='<>/gpu_til 0123456789%W?xmlnvidia_smi_log\n"', max_size=300), which=st.integers(0, len(WHOLE) - 1))
 @settings(max_examples=40, deadline=None)
 def test_noise_never_raises(text: str, which: int) -> None:
     for body in (text, WHOLE[which] + text):

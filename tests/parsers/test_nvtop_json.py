@@ -113,7 +113,11 @@ def test_any_cut_invents_nothing(which: int, share: float) -> None:
     assert not invented, invented
 
 
-@given(which=st.integers(0, len(WHOLE) - 1), share=st.floats(0, 1), junk=st.sampled_from(["\x00", "x", "\ufffd", "^C", "\n", "|", "\x1b[0m", ",", '"']))
+@given(
+    which=st.integers(0, len(WHOLE) - 1),
+    share=st.floats(0, 1),
+    junk=st.sampled_from(["\x00", "x", "\ufffd", "^C", "\n", "|", "\x1b[0m", ",", '"']),
+)
 @settings(max_examples=60, deadline=None)
 def test_any_garbled_character_raises_nothing(which: int, share: float, junk: str) -> None:
     text = WHOLE[which]
@@ -124,7 +128,7 @@ def test_any_garbled_character_raises_nothing(which: int, share: float, junk: st
     claim(text)
 
 
-@given(text=st.text(alphabet="{}[]:,0123456789%MHzC \n\"", max_size=300), which=st.integers(0, len(WHOLE) - 1))
+@given(text=st.text(alphabet='{}[]:,0123456789%MHzC \n"', max_size=300), which=st.integers(0, len(WHOLE) - 1))
 @settings(max_examples=40, deadline=None)
 def test_noise_never_raises(text: str, which: int) -> None:
     for body in (text, WHOLE[which] + text):

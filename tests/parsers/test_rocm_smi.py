@@ -38,7 +38,12 @@ ROW = "{g}    47.0c  {p}  800Mhz  1600Mhz  0%   auto  560.0W    80%   {u}\n"
 def test_rounds() -> None:
     one = HEAD + ROW.format(g=0, p="91.0W", u="5%") + ROW.format(g=1, p="N/A", u="N/A")
     got = rows(one + one)
-    assert [(r["gpu"], r["cycle"], r["util_gpu"], r["power_w"]) for r in got] == [(0, 0, 5, 91), (1, 0, None, None), (0, 1, 5, 91), (1, 1, None, None)]
+    assert [(r["gpu"], r["cycle"], r["util_gpu"], r["power_w"]) for r in got] == [
+        (0, 0, 5, 91),
+        (1, 0, None, None),
+        (0, 1, 5, 91),
+        (1, 1, None, None),
+    ]
 
 
 def test_hosts_between_each_other() -> None:
@@ -131,7 +136,11 @@ def test_any_cut_invents_nothing(which: int, share: float) -> None:
     assert not invented, invented
 
 
-@given(which=st.integers(0, len(WHOLE) - 1), share=st.floats(0, 1), junk=st.sampled_from(["\x00", "x", "\ufffd", "^C", "\n", "|", "\x1b[0m", ",", '"']))
+@given(
+    which=st.integers(0, len(WHOLE) - 1),
+    share=st.floats(0, 1),
+    junk=st.sampled_from(["\x00", "x", "\ufffd", "^C", "\n", "|", "\x1b[0m", ",", '"']),
+)
 @settings(max_examples=60, deadline=None)
 def test_any_garbled_character_raises_nothing(which: int, share: float, junk: str) -> None:
     text = WHOLE[which]
@@ -142,7 +151,7 @@ def test_any_garbled_character_raises_nothing(which: int, share: float, junk: st
     claim(text)
 
 
-@given(text=st.text(alphabet="GPU Temp0123456789.cWMhz%\n:auto{}\"", max_size=300), which=st.integers(0, len(WHOLE) - 1))
+@given(text=st.text(alphabet='GPU Temp0123456789.cWMhz%\n:auto{}"', max_size=300), which=st.integers(0, len(WHOLE) - 1))
 @settings(max_examples=40, deadline=None)
 def test_noise_never_raises(text: str, which: int) -> None:
     for body in (text, WHOLE[which] + text):

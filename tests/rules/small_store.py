@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import polars as pl
-
 from gpuverdict.engine import catalog, clock, join, steps
 from gpuverdict.engine.judge import judge
 from gpuverdict.engine.result import Finding
@@ -76,8 +75,23 @@ def samples(seconds: int = 30, cards: int = 1, start: float = 1000.0, source_id:
 def served(spans: list[tuple[float, float]], source_id: int = 0, **more: Any) -> Rows:
     """Server requests from start to end."""
     return [
-        {"source_id": source_id, "line": 10 * n, "origin": "server", "server": "llama.cpp", "run": 0, "request": str(n), "slot": 0, "status": "ok",
-         "started_at": a, "finished_at": b, "prompt_ms": 10.0, "decode_ms": 1000 * (b - a) - 10, "output_tokens": 100.0, "decode_steps": 99.0, **more}
+        {
+            "source_id": source_id,
+            "line": 10 * n,
+            "origin": "server",
+            "server": "llama.cpp",
+            "run": 0,
+            "request": str(n),
+            "slot": 0,
+            "status": "ok",
+            "started_at": a,
+            "finished_at": b,
+            "prompt_ms": 10.0,
+            "decode_ms": 1000 * (b - a) - 10,
+            "output_tokens": 100.0,
+            "decode_steps": 99.0,
+            **more,
+        }
         for n, (a, b) in enumerate(spans, 1)
     ]
 
@@ -85,8 +99,15 @@ def served(spans: list[tuple[float, float]], source_id: int = 0, **more: Any) ->
 def lines(n: int = 20, start: float = 1000.0, step: float = 10.0, source_id: int = 0, server: str = "vllm", **values: Any) -> Rows:
     """Statistics lines of a server, one every `step` seconds. A value may be a function of the line number."""
     return [
-        {"source_id": source_id, "line": 100 + i, "server": server, "engine": 0, "run": 0, "time": start + i * step,
-         **{k: (v(i) if callable(v) else v) for k, v in values.items()}}
+        {
+            "source_id": source_id,
+            "line": 100 + i,
+            "server": server,
+            "engine": 0,
+            "run": 0,
+            "time": start + i * step,
+            **{k: (v(i) if callable(v) else v) for k, v in values.items()},
+        }
         for i in range(n)
     ]
 
@@ -96,5 +117,7 @@ def config(source_id: int = 0, run: int = 0, server: str = "vllm", origin: str =
     out = []
     for n, (key, value) in enumerate(values.items(), 1):
         num = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-        out.append({"source_id": source_id, "line": n, "server": server, "run": run, "key": key, "value": str(value), "num": num, "origin": origin})
+        out.append(
+            {"source_id": source_id, "line": n, "server": server, "run": run, "key": key, "value": str(value), "num": num, "origin": origin}
+        )
     return out

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from small_store import Rows, config, findings, lines, served, store_of
-
 from gpuverdict.engine.result import Finding
 from gpuverdict.rules.client_limited import RULE
+from small_store import Rows, config, findings, lines, served, store_of
 
 SIXTEEN = config(server="llama.cpp", slots=16, build=7000)
 
@@ -20,7 +19,11 @@ def judged(spans: list[tuple[float, float]], settings: Rows = SIXTEEN, label: st
 
 def closed_loop(streams: int, each: int, length: float = 4.0, pause: float = 0.0) -> list[tuple[float, float]]:
     """Streams that send the next request `pause` seconds after the last one ended, shifted against one another."""
-    return [(1000 + s * length / streams + k * (length + pause), 1000 + s * length / streams + k * (length + pause) + length) for s in range(streams) for k in range(each)]
+    return [
+        (1000 + s * length / streams + k * (length + pause), 1000 + s * length / streams + k * (length + pause) + length)
+        for s in range(streams)
+        for k in range(each)
+    ]
 
 
 def test_a_pool_of_four_that_claims_eight_is_confirmed() -> None:
@@ -46,7 +49,10 @@ def test_four_slots_hold_eight_streams_back() -> None:
 def test_arrivals_before_their_launches_show_a_queue() -> None:
     four = config(server="llama.cpp", slots=4, build=7000)
     spans = closed_loop(4, 10)
-    arrivals = [{"source_id": 0, "line": 5000 + i, "server": "llama.cpp", "run": 0, "kind": "arrival", "time": a - 3.5} for i, (a, _) in enumerate(spans)]
+    arrivals = [
+        {"source_id": 0, "line": 5000 + i, "server": "llama.cpp", "run": 0, "kind": "arrival", "time": a - 3.5}
+        for i, (a, _) in enumerate(spans)
+    ]
     assert judged(spans, four, server_events=arrivals).verdict == "ruled-out"
 
 
@@ -75,7 +81,9 @@ def test_a_night_between_two_sessions_is_not_think_time() -> None:
 
 def test_gaps_in_which_the_server_loads_do_not_count() -> None:
     thinking = [(1000 + 10 * i, 1004.0 + 10 * i) for i in range(20)]
-    loads = [{"source_id": 0, "line": 7000 + i, "server": "llama.cpp", "run": 0, "kind": "loading", "time": 1005.0 + 10 * i} for i in range(20)]
+    loads = [
+        {"source_id": 0, "line": 7000 + i, "server": "llama.cpp", "run": 0, "kind": "loading", "time": 1005.0 + 10 * i} for i in range(20)
+    ]
     assert judged(thinking, [], label="c=1", server_events=loads).verdict != "confirmed"
 
 
@@ -88,11 +96,22 @@ def test_a_log_with_requests_of_unknown_start_shows_no_gaps() -> None:
 def vllm(running: float, waiting: float, **more: Any) -> Finding:
     """Statistics of the server and a client that tells when it sent."""
     sent = [
-        {"source_id": 2, "line": i, "origin": "client", "request": str(i), "sent_at": 1000.0 + i, "finished_at": 1030.0 + i, "concurrency": 64.0, "status": "ok"}
+        {
+            "source_id": 2,
+            "line": i,
+            "origin": "client",
+            "request": str(i),
+            "sent_at": 1000.0 + i,
+            "finished_at": 1030.0 + i,
+            "concurrency": 64.0,
+            "status": "ok",
+        }
         for i in range(200)
     ]
     stats = lines(20, running=running, waiting=waiting, gen_tok_s=900.0)
-    return findings(RULE, store_of(during={0: "c=64", 2: "c=64"}, server_samples=stats, requests=sent, server_config=config(slots=256, **more)))["c=64"]
+    return findings(
+        RULE, store_of(during={0: "c=64", 2: "c=64"}, server_samples=stats, requests=sent, server_config=config(slots=256, **more))
+    )["c=64"]
 
 
 def test_statistics_lines_inside_the_clients_steady_window() -> None:
@@ -103,4 +122,6 @@ def test_statistics_lines_inside_the_clients_steady_window() -> None:
 
 def test_statistics_without_a_client_do_not_tell_the_steady_window() -> None:
     stats = lines(20, running=30.0, waiting=0.0, gen_tok_s=900.0)
-    assert findings(RULE, store_of(during={0: "c=64"}, server_samples=stats, server_config=config(slots=256)))["c=64"].verdict == "cannot-tell"
+    assert (
+        findings(RULE, store_of(during={0: "c=64"}, server_samples=stats, server_config=config(slots=256)))["c=64"].verdict == "cannot-tell"
+    )

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from small_store import Rows, config, findings, lines, store_of
-
 from gpuverdict.engine.result import Finding
 from gpuverdict.rules.kv_pressure import RULE
+from small_store import Rows, config, findings, lines, store_of
 
 
 def judged(server_samples: Rows, events: Rows = [], settings: Rows | None = None) -> Finding:  # noqa: B006
@@ -19,7 +18,15 @@ def judged(server_samples: Rows, events: Rows = [], settings: Rows | None = None
 
 def retracts(n: int, every: float = 3.0, first: float = 1000.0) -> Rows:
     return [
-        {"source_id": 0, "line": 101 + round((first + i * every - 1000) / 10), "server": "sglang", "run": 0, "time": first + i * every, "kind": "retract", "value": 2.0}
+        {
+            "source_id": 0,
+            "line": 101 + round((first + i * every - 1000) / 10),
+            "server": "sglang",
+            "run": 0,
+            "time": first + i * every,
+            "kind": "retract",
+            "value": 2.0,
+        }
         for i in range(n)
     ]
 

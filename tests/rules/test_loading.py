@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from small_store import Rows, findings, samples, served, store_of
-
 from gpuverdict.engine.result import Finding
 from gpuverdict.rules.loading import RULE
+from small_store import Rows, findings, samples, served, store_of
 
 MODEL = [{"source_id": 0, "section": 0, "file_bytes": 40.0 * 2**30}]
 
@@ -47,7 +46,11 @@ def test_a_model_that_is_ready_at_once_is_not_loading() -> None:
 
 def test_loading_inside_a_clients_request_is_confirmed() -> None:
     sent = [{"source_id": 2, "line": 1, "origin": "client", "request": "1", "sent_at": 1000.0, "finished_at": 1100.0, "status": "ok"}]
-    store = store_of(during={2: "c=1", 0: "c=1"}, requests=sent + served([(1081.0, 1099.0)]), server_events=[event("loading", 1010.0, 1), event("loaded", 1080.0, 2)])
+    store = store_of(
+        during={2: "c=1", 0: "c=1"},
+        requests=sent + served([(1081.0, 1099.0)]),
+        server_events=[event("loading", 1010.0, 1), event("loaded", 1080.0, 2)],
+    )
     assert findings(RULE, store)["c=1"].verdict == "confirmed"
 
 
@@ -57,7 +60,10 @@ def smi(**read: Any) -> Rows:
 
 def test_memory_that_grows_while_nothing_runs_is_confirmed() -> None:
     store = store_of(
-        during={0: "c=1", 1: "c=1"}, requests=served([(1000.0, 1060.0)]), models=MODEL, gpu_samples=smi(mem_used=lambda s, g: 500.0 + min(s, 20) * 900)
+        during={0: "c=1", 1: "c=1"},
+        requests=served([(1000.0, 1060.0)]),
+        models=MODEL,
+        gpu_samples=smi(mem_used=lambda s, g: 500.0 + min(s, 20) * 900),
     )
     found = findings(RULE, store)["c=1"]
     assert found.verdict == "confirmed"

@@ -5,24 +5,45 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from small_store import Rows, findings, lines, store_of
-
 from gpuverdict.engine.result import Finding
 from gpuverdict.rules.measurement_artefact import RULE
+from small_store import Rows, findings, lines, store_of
 
 
 def client(n: int = 20, itl_ms: float = 5.5, ttft: float = 0.1, **more: Any) -> Rows:
     return [
-        {"source_id": 2, "line": i + 1, "origin": "client", "request": str(i), "concurrency": 32.0, "output_tokens": 101.0, "ttft_s": ttft,
-         "latency_s": ttft + 100 * itl_ms / 1000, "itl_n": 101.0, "itl_under_2ms": 0.0, "status": "ok", **more}
+        {
+            "source_id": 2,
+            "line": i + 1,
+            "origin": "client",
+            "request": str(i),
+            "concurrency": 32.0,
+            "output_tokens": 101.0,
+            "ttft_s": ttft,
+            "latency_s": ttft + 100 * itl_ms / 1000,
+            "itl_n": 101.0,
+            "itl_under_2ms": 0.0,
+            "status": "ok",
+            **more,
+        }
         for i in range(n)
     ]
 
 
 def server(n: int = 20, itl_ms: float = 5.5) -> Rows:
     return [
-        {"source_id": 0, "line": i + 1, "origin": "server", "server": "llama.cpp", "run": 0, "request": str(i), "decode_ms": 100 * itl_ms, "decode_steps": 100.0,
-         "output_tokens": 101.0, "status": "ok"}
+        {
+            "source_id": 0,
+            "line": i + 1,
+            "origin": "server",
+            "server": "llama.cpp",
+            "run": 0,
+            "request": str(i),
+            "decode_ms": 100 * itl_ms,
+            "decode_steps": 100.0,
+            "output_tokens": 101.0,
+            "status": "ok",
+        }
         for i in range(n)
     ]
 

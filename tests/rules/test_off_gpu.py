@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from small_store import Rows, config, samples, served, store_of, verdict
-
 from gpuverdict.engine.store import Store
 from gpuverdict.rules.off_gpu import RULE
+from small_store import Rows, config, samples, served, store_of, verdict
 
 GIB = 1024.0
 MODEL = {"file_bytes": 40.0 * 2**30, "layers": 80.0, "hidden": 8192.0}  # embedding at most 4096 MiB
@@ -17,7 +16,16 @@ MODEL = {"file_bytes": 40.0 * 2**30, "layers": 80.0, "hidden": 8192.0}  # embedd
 def log(cpu: float | None, devices: list[float] = [], **more: Any) -> Rows:  # noqa: B006
     rows = config(server="llama.cpp", build=7000, **({"cpu_model_mib": cpu} if cpu is not None else {}), **more)
     return rows + [
-        {"source_id": 0, "line": 50 + i, "server": "llama.cpp", "run": 0, "key": "device_model_mib", "value": f"CUDA{i}", "num": mib, "origin": "logged"}
+        {
+            "source_id": 0,
+            "line": 50 + i,
+            "server": "llama.cpp",
+            "run": 0,
+            "key": "device_model_mib",
+            "value": f"CUDA{i}",
+            "num": mib,
+            "origin": "logged",
+        }
         for i, mib in enumerate(devices)
     ]
 
@@ -77,7 +85,9 @@ def test_a_model_that_is_not_on_the_card_fits_until_no_card_is_missing() -> None
 
 def test_no_tokens_no_model_size_no_claim() -> None:
     assert verdict(RULE, store(log(None, split_devices=1), model=None, mem=3.0)).verdict == "cannot-tell"
-    idle = store_of(server_config=log(None, split_devices=1), models=[{"section": 0, **MODEL}], gpu_samples=samples(40, 1, mem_used=3.0, util_gpu=0.0))
+    idle = store_of(
+        server_config=log(None, split_devices=1), models=[{"section": 0, **MODEL}], gpu_samples=samples(40, 1, mem_used=3.0, util_gpu=0.0)
+    )
     assert verdict(RULE, idle).verdict == "cannot-tell"
 
 
@@ -92,4 +102,9 @@ def test_a_little_busy_with_a_layer_left_fits() -> None:
 
 
 def test_settings_of_another_run_confirm_nothing() -> None:
-    assert verdict(RULE, store(config(server="llama.cpp", build=7000, origin="estimated", layers_offloaded=0, layers_total=33), model=None)).verdict != "confirmed"
+    assert (
+        verdict(
+            RULE, store(config(server="llama.cpp", build=7000, origin="estimated", layers_offloaded=0, layers_total=33), model=None)
+        ).verdict
+        != "confirmed"
+    )

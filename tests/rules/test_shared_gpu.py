@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from small_store import Rows, findings, samples, served, store_of
-
 from gpuverdict.engine.result import Finding
 from gpuverdict.rules.shared_gpu import RULE
+from small_store import Rows, findings, samples, served, store_of
 
 SERVER = {"pid": 100, "name": "vllm", "kind": "C", "util_gpu": 80.0, "mem_used": 60_000.0}
 
@@ -16,13 +15,17 @@ SERVER = {"pid": 100, "name": "vllm", "kind": "C", "util_gpu": 80.0, "mem_used":
 def processes(rounds: int, *others: dict[str, Any]) -> Rows:
     """Rounds of the server's process and others on card 0."""
     return [
-        {"source_id": 2, "line": 10 * r + i, "gpu": 0, "cycle": r, "time": 1000.0 + r, **p} for r in range(rounds) for i, p in enumerate([SERVER, *others])
+        {"source_id": 2, "line": 10 * r + i, "gpu": 0, "cycle": r, "time": 1000.0 + r, **p}
+        for r in range(rounds)
+        for i, p in enumerate([SERVER, *others])
     ]
 
 
 def judged(rows: Rows, bind: bool = True) -> Finding:
     during = {1: "c=1", 2: "c=1"} if bind else None
-    return findings(RULE, store_of(during=during, gpu_samples=samples(30, 1, util_gpu=90.0), gpu_processes=rows))["c=1" if bind else "trace"]
+    return findings(RULE, store_of(during=during, gpu_samples=samples(30, 1, util_gpu=90.0), gpu_processes=rows))[
+        "c=1" if bind else "trace"
+    ]
 
 
 def test_another_job_on_the_card_is_confirmed() -> None:

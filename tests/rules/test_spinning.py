@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from small_store import Rows, config, findings, lines, samples, store_of
-
 from gpuverdict.engine.result import Finding
 from gpuverdict.rules.spinning import RULE
+from small_store import Rows, config, findings, lines, samples, store_of
 
 IDLE: Rows = [{"source_id": 9, "line": 1, "key": "idle_w", "value": "120", "num": 120.0}]
 TP8 = config(slots=64, tensor_parallel=8, split="tensor")
@@ -18,7 +17,11 @@ SILENT = {"running": 4.0, "waiting": 0.0, "gen_tok_s": 0.0, "prompt_tok_s": 0.0,
 def judged(settings: Rows = TP8, stats: dict[str, Any] = SILENT, given: Rows = IDLE, cards: int = 8, **read: Any) -> Finding:
     values = {"util_gpu": 100.0, "power_w": 150.0, "power_limit_w": 700.0, "util_mem": 1.0, **read}
     store = store_of(
-        during={0: "c=4", 1: "c=4"}, gpu_samples=samples(40, cards, **values), server_samples=lines(**stats), server_config=settings, given=given
+        during={0: "c=4", 1: "c=4"},
+        gpu_samples=samples(40, cards, **values),
+        server_samples=lines(**stats),
+        server_config=settings,
+        given=given,
     )
     return findings(RULE, store)["c=4"]
 
@@ -59,7 +62,9 @@ def test_unknown_ranks_confirm_nothing() -> None:
 def test_memory_that_is_read_rules_it_out() -> None:
     assert judged(util_mem=53.0, power_w=328.0).verdict == "ruled-out"
     assert judged(util_mem=53.0).verdict == "cannot-tell", "busy, cool, silent and reading: that contradicts itself"
-    assert judged(util_mem=lambda s, g: 2.0 if g == 3 else 53.0, stats={**SILENT, "gen_tok_s": 9.0}).verdict == "fits", "one card does not read"
+    assert judged(util_mem=lambda s, g: 2.0 if g == 3 else 53.0, stats={**SILENT, "gen_tok_s": 9.0}).verdict == "fits", (
+        "one card does not read"
+    )
     assert judged(util_mem=None, dram_active=0.5, sm_active=0.9, power_w=400.0).verdict == "ruled-out"
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from small_store import lines, samples, store_of, verdict
-
 from gpuverdict.engine.store import Store
 from gpuverdict.rules.throttled import RULE
+from small_store import lines, samples, store_of, verdict
 
 CAP, HEAT, IDLE, NONE = 0x4, 0x20, 0x1, 0x0
 
@@ -115,7 +114,9 @@ def test_violation_time_of_dmon_takes_the_place_of_reasons() -> None:
 
 
 def test_the_cost_is_printed_beside_the_state_and_is_not_confirmed_without_an_intervention() -> None:
-    hot = samples(200, event_reasons=lambda s, g: HEAT if s >= 100 else NONE, sm_clock=lambda s, g: 1500.0 if s >= 100 else 1980.0, util_gpu=98.0)
+    hot = samples(
+        200, event_reasons=lambda s, g: HEAT if s >= 100 else NONE, sm_clock=lambda s, g: 1500.0 if s >= 100 else 1980.0, util_gpu=98.0
+    )
     rate = lines(20, start=1009.0, running=8.0, waiting=0.0, gen_tok_s=lambda i: (400.0 if i < 10 else 300.0) + i % 2)
     found = verdict(RULE, store_of(during={1: "c=1", 0: "c=1"}, gpu_samples=hot, server_samples=rate), "c=1")
     assert (found.verdict, found.claim) == ("confirmed", "state")
