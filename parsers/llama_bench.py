@@ -13,9 +13,9 @@ builds 5212 to 5220 write a CSV header that does not fit its rows (refused), and
 - `started_at`: `test_time` where it is printed (UTC, whole seconds, before the warm-up). No wall time: the warm-up is not in it.
 - `series`: model type, test and the settings that the row prints (rows of equal settings are repetitions).
 
-**`server_config`** (server `llama-bench`; `run` counts the distinct settings): build, n_gpu_layers, flash_attn, n_batch, n_ubatch, n_threads,
-split. The printed split mode is `layer` even on one card, so split is told only where two or more devices are known to take part (names in
-`gpu_info`, or `Device N:` lines above a Markdown table: then with origin default if no column prints it).
+**`server_config`** (server `llama-bench`; `run` counts the distinct settings): build, n_gpu_layers, flash_attn, n_batch, n_ubatch,
+n_threads, split. The printed split mode is `layer` even on one card, so split is told only where two or more devices are known to take
+part (names in `gpu_info`, or `Device N:` lines above a Markdown table: then with origin default if no column prints it).
 **`models`**: parameters, file size, bits per weight (size over parameters), architecture and quantisation of the model type.
 **`gpus`**: the names in `gpu_info` (Markdown names none).
 
@@ -161,7 +161,7 @@ class _Reader:
             return None
         test, rate = _TEST.fullmatch(row["test"]), re.match(r"(\d+(?:\.\d+)?)(?:\s|$)", row["t/s"])
         if test is None or not (test[1] or test[2]) or rate is None:
-            if "model" != row["model"].lower():
+            if row["model"].lower() != "model":
                 self.near(line, "no test or no rate")
             return None
         self.how[line] = "matched"
@@ -454,15 +454,16 @@ build: 1a2b3c4d (1500)
         versions="2024 to 2026, json",
     ),
     Sample(
-        text="""{"build_commit": "0a0b0c0d", "build_number": 10200, "model_type": "llama 8B F16", "n_prompt": 0, "n_gen": 32, "avg_ts": 18.5}
-{"build_commit": "0a0b0c0d", "build_number": 10200, "model_type": "llama 8B F16", "n_prompt": 0, "n_gen": 32, "avg_ts": 1
+        text="""{"build_commit": "0a0b0c0d", "build_number": 10200, "model_type": "llama 8B F16", "n_prompt":0, "n_gen": 32, "avg_ts": 18.5}
+{"build_commit": "0a0b0c0d", "build_number": 10200, "model_type": "llama 8B F16", "n_prompt":0, "n_gen": 32, "avg_ts": 1
 """,
         rows={"bench_steps": [{"line": 1, "per_stream_tok_s": 18.5}]},
         versions="b3661 and later, jsonl; the last line is cut",
     ),
     Sample(
         text="CREATE TABLE IF NOT EXISTS llama_bench (\n  build_commit TEXT,\n  avg_ts REAL\n);\n\n"
-        "INSERT INTO llama_bench (build_commit, model_type, n_prompt, n_gen, avg_ts) VALUES ('0a0b0c0d', 'llama 8B F16', '0', '32', '19.5');\n",
+        "INSERT INTO llama_bench (build_commit, model_type, n_prompt, n_gen, avg_ts) VALUES "
+        "('0a0b0c0d', 'llama 8B F16', '0', '32', '19.5');\n",
         rows={"bench_steps": [{"line": 6, "per_stream_tok_s": 19.5, "output_len": 32.0}]},
         versions="any, sql",
     ),

@@ -55,6 +55,9 @@ _WHO = {
 _GPU = r"(?:CUDA|ROCm|HIP|Vulkan|SYCL|MUSA|CANN|MTL|Metal|GPUOpenCL|OpenCL|WebGPU)"
 _CONTEXT = ("llama_context: ", "llama_new_context_with_model: ", "llama_init_from_model: ")
 
+# the footer of llama-bench is the other way round, `build: <hash> (<number>)`, and a hash may begin with digits
+_BUILD = r'(?:^build: |common_params_print_info: build |\bbuild=|"build":)(\d+)(?: \((?:[0-9a-f]{7,}|unknown)\)|[ ,"}]|$)'
+
 _REQUEST_LINES = (
     Line(
         "prompt",
@@ -236,7 +239,7 @@ _CONFIG_LINES = (
         into="server_config*",
         anchor=("build: ", "common_params_print_info: build ", "build info"),
         after=rf"^(?:cmn +\S+: +|{_TEXT}|{_JSON})?$",
-        fields={"build": Int(r'(?:^build: |common_params_print_info: build |\bbuild=|"build":)(\d+)')},
+        fields={"build": Int(_BUILD)},
         need=("build",),
         starts_run=True,
     ),

@@ -992,7 +992,8 @@ PARSER = LineFormat(
                 ],
                 "server_config": _says(
                     "version=0.6.4.post1, data_parallel=1, eager=false, pipeline_parallel=1, prefix_caching=true, quantisation=none, "
-                    "slots=96, split=none, tensor_parallel=1, device_mem_gib=23.5, engine_core=v0, gpu_mem_util=0.85, kv_gib_per_rank=3.13, "
+                    "slots=96, split=none, tensor_parallel=1, device_mem_gib=23.5, engine_core=v0, gpu_mem_util=0.85, "
+                    "kv_gib_per_rank=3.13, "
                     "weights_gib_per_rank=15.5, kv_tokens=24000, kv_concurrency=2.93, n_ctx_slot=8192, draft_tokens=4, speculation=on"
                 ),
             },
@@ -1069,7 +1070,8 @@ PARSER = LineFormat(
                 "server_events": [{"kind": "fallback", "detail": "eager"}],
                 "server_config": _says(
                     "version=0.20.1rc1.dev3+gabc, data_parallel=1, draft_tokens=2, pipeline_parallel=1, slots=256..1024, "
-                    "split=none, tensor_parallel=1, chunked_prefill=true, max_batched_tokens=4096, device_mem_gib=95, gpu_mem_util=0.9, eager=true, "
+                    "split=none, tensor_parallel=1, chunked_prefill=true, max_batched_tokens=4096, device_mem_gib=95, "
+                    "gpu_mem_util=0.9, eager=true, "
                     "engine_core=v1, speculation=on"
                 ),
             },

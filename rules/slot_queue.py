@@ -14,7 +14,8 @@ How it decides
     the whole latency fall under a pure queue too.
     Confirmed: between two steps at least 1.5 apart the total and the rate stay and N_eff is the known slot number; or the server
     runs at its limit in 90 % of the lines while requests wait and the KV cache has room; or the log shows all slots busy while
-    three or more requests arrive more than a second before they are launched.
+    three or more requests arrive more than a second before they are launched; or the client's token times show that just as many answers
+    stream at a time as there are slots, and that the starts of the others follow the ends.
     Ruled out: no more requests offered than slots; or nothing waits and nearly all offered requests run; or the rate falls as the
     streams grow while N_eff grows with them.
 
@@ -60,6 +61,40 @@ WITH base AS (
 ), occupancy AS (
     SELECT b.scope_id, sum(lasts) FILTER (busy_slots >= l.slots_hi) / nullif(sum(lasts) FILTER (busy_slots > 0), 0) AS full_share, max(busy_slots) AS busy_max
     FROM busy b JOIN main.slots l USING (scope_id) GROUP BY b.scope_id
+), streamed AS MATERIALIZED (
+    SELECT
+        scope_id, source_id, line, sent_t, first_token_t AS first_t, finished_t AS last_t, first_token_t - sent_t AS ttft,
+        row_number() OVER (PARTITION BY scope_id, source_id ORDER BY first_token_t, line) AS k, count(*) OVER (PARTITION BY scope_id, source_id) AS n
+    FROM main.client_requests_in_scope
+    WHERE origin = 'client' AND sent_t IS NOT NULL AND first_token_t >= sent_t AND finished_t > first_token_t AND status IS DISTINCT FROM 'failed'
+), overlap AS (
+    SELECT scope_id, source_id, max(live) AS peak FROM (
+        SELECT scope_id, source_id, sum(sum(step)) OVER (PARTITION BY scope_id, source_id ORDER BY t) AS live FROM (
+            SELECT scope_id, source_id, first_t AS t, 1 AS step FROM streamed UNION ALL SELECT scope_id, source_id, last_t, -1 FROM streamed
+        ) GROUP BY scope_id, source_id, t
+    ) GROUP BY scope_id, source_id
+), service AS (
+    SELECT scope_id, source_id, min(ttft) AS prefill, min(ttft) + median(last_t - first_t) AS service_s FROM streamed GROUP BY scope_id, source_id
+), ends AS (
+    SELECT scope_id, source_id, last_t, row_number() OVER (PARTITION BY scope_id, source_id ORDER BY last_t, line) AS k FROM streamed
+), handed AS (
+    -- the k-th start follows the (k-P)-th end
+    SELECT
+        s.scope_id, s.source_id, o.peak, v.prefill, s.ttft, s.sent_t < e.last_t - 0.1 * v.service_s AS queued,
+        s.first_t - e.last_t BETWEEN -0.1 AND v.prefill + 0.1 * v.service_s AS follows, s.line
+    FROM streamed s JOIN overlap o USING (scope_id, source_id) JOIN service v USING (scope_id, source_id)
+    JOIN ends e ON e.scope_id = s.scope_id AND e.source_id = s.source_id AND e.k = s.k - o.peak
+), client AS (
+    SELECT
+        o.scope_id, max(o.peak) AS peak_overlap, sum(h.queued_n) AS queued_n, min(h.handoff) AS handoff, max(h.prefill_share) AS prefill_share, any_value(h.ev) AS ev,
+        count(*) AS files
+    FROM overlap o LEFT JOIN (
+        SELECT
+            scope_id, source_id, count(*) FILTER (queued) AS queued_n, avg(follows::INT) FILTER (queued) AS handoff,
+            any_value(prefill) / median(ttft) FILTER (queued) AS prefill_share, min_by({'source_id': source_id, 'line': line}, line, 3) AS ev
+        FROM handed GROUP BY scope_id, source_id
+    ) h USING (scope_id, source_id)
+    GROUP BY o.scope_id HAVING count(*) = 1
 ), arrivals AS (
     SELECT source_id, run, t, line, row_number() OVER (PARTITION BY source_id, run ORDER BY t, line) AS k FROM main.server_events WHERE kind = 'arrival'
 ), launches AS (
@@ -87,7 +122,9 @@ SELECT
     s.n_eff / sc.concurrency AS n_eff_share,
     p.pinned_share, p.steady_lines, p.kv_usage_max, p.waiting_max, p.wait_ev AS waiting_max_ev, p.nobody_waits_share, p.running_median, p.lines,
     p.running_median / sc.concurrency AS running_share,
-    o.full_share, o.busy_max, w.waited, w.ev AS waited_ev
+    o.full_share, o.busy_max, w.waited, w.ev AS waited_ev,
+    c.peak_overlap, c.ev AS peak_overlap_ev, c.queued_n, c.handoff, c.prefill_share, sc.concurrency / c.peak_overlap AS crowding,
+    c.peak_overlap / sc.concurrency AS peak_share
 FROM main.scopes sc
 LEFT JOIN main.slots l USING (scope_id)
 LEFT JOIN main.steps s USING (scope_id)
@@ -95,12 +132,15 @@ LEFT JOIN base b ON b.series_key = sc.series_key
 LEFT JOIN pinned p USING (scope_id)
 LEFT JOIN occupancy o USING (scope_id)
 LEFT JOIN waits w USING (scope_id)
+LEFT JOIN client c USING (scope_id)
 """
 
 _TABLE = (
     "{offered:int} streams wait for {slots:} slots. {x:tok/s} at {offered:int} streams is what {ref_concurrency:int} gave ({ref_x:tok/s}), "
     "each stream still gets {r:tok/s} ({ref_r:} at {ref_concurrency:int}), and {x:} / {r:} = {n_eff:} decode at a time. The per-stream rate counts: {r_gate}."
 )
+
+_TOKENS = "send, first-token and last-token times of every request (vllm bench serve --save-detailed)"
 
 RULE = Rule(
     id="slot-queue",
@@ -124,6 +164,10 @@ RULE = Rule(
         "nearly_all": Limit(0.9, "of the offered streams", "streams between two requests are not running"),
         "proportional": Limit(-0.74, "d ln r / d ln C", "the rate falls to 0.6 per doubling"),
         "n_eff_grows": Limit(0.678, "d ln N_eff / d ln C", "N_eff grows 1.6 times per doubling"),
+        "crowded": Limit(1.25, "streams per slot", "below that one straggler explains it"),
+        "handed_over": Limit(0.8, "of the queued requests", "a few may fall between two ends"),
+        "prefill_small": Limit(0.3, "of the queued time to first token", "above that the prefill itself may be what they wait for"),
+        "nearly_peak": Limit(0.95, "of the offered streams", "all but the moments between two requests"),
         "enough_waits": Limit(3, "requests", "one late launch can be a long decode step"),
     },
     applies=("offered >= 1",),
@@ -168,6 +212,20 @@ RULE = Rule(
             uses=("server", "config"),
             says="Requests wait for one of {slots:} slots. All are busy {full_share:share} of the time, and {waited:int} requests arrived more than 1 s before their launch.",
         ),
+        Route(
+            "as many stream at a time as there are slots, and each start follows an end",
+            when=(
+                "peak_overlap >= slots",
+                "peak_overlap <= slots",
+                "crowding >= crowded",
+                "queued_n >= enough_waits",
+                "handoff >= handed_over",
+                "prefill_share <= prefill_small",
+            ),
+            uses=("client", "config"),
+            says="{offered:int} streams wait for {slots:} slots. At most {peak_overlap:int} answers stream at a time, and {handoff:share} of {queued_n:int} queued requests "
+            "got their first token right after another's last.",
+        ),
     ),
     ruled_out=(
         Route(
@@ -183,6 +241,12 @@ RULE = Rule(
             says="No request waits. Nobody does in {nobody_waits_share:share} of {lines:int} lines, {running_median:} of {offered:int} run.",
         ),
         Route(
+            "nearly all offered answers stream at the same time",
+            when=("peak_share >= nearly_peak",),
+            uses=("client",),
+            says="No request waits for a slot. {peak_overlap:int} of {offered:int} answers stream at the same time.",
+        ),
+        Route(
             "the rate of one stream falls as streams grow, and N_eff grows with them",
             when=("r_is_decode >= 1", "r_slope <= proportional", "n_eff_slope >= n_eff_grows"),
             uses=("bench",),
@@ -190,6 +254,14 @@ RULE = Rule(
         ),
     ),
     fits=(
+        Route(
+            "fewer answers stream at a time than are offered, and each start follows an end",
+            when=("crowding >= crowded", "queued_n >= enough_waits", "handoff >= handed_over", "prefill_share <= prefill_small"),
+            uses=("client",),
+            rivals=("other_cap",),
+            says="Only {peak_overlap:int} of {offered:int} answers stream at a time. {handoff:share} of {queued_n:int} queued requests got their first token right after "
+            "another's last: something admits only that many.",
+        ),
         Route(
             "total and per-stream rate stay while streams grow, and far fewer decode than are offered",
             when=("x_change <= flat", "r_change <= same_rate", "n_eff_share <= few_decode"),
@@ -227,6 +299,12 @@ RULE = Rule(
         "steady_lines": "the server's running and waiting counts (statistics lines, /metrics or /slots)",
         "full_share": "the server's log with times (llama-server --log-timestamps), from launch to release of every request",
         "waited": "the server's log at -lv 4: arrival lines before the launches",
+        "peak_overlap": _TOKENS,
+        "crowding": _TOKENS,
+        "queued_n": _TOKENS,
+        "handoff": _TOKENS,
+        "prefill_share": _TOKENS,
+        "peak_share": _TOKENS,
         "nobody_waits_share": "the server's running and waiting counts",
         "running_share": "the server's running and waiting counts",
         "lines": "the server's running and waiting counts",

@@ -46,6 +46,11 @@ WITH polls AS (
     SELECT scope_id, count(*) AS n FROM (
         SELECT scope_id FROM main.requests_in_scope UNION ALL SELECT scope_id FROM main.server_in_scope
     ) GROUP BY scope_id
+), client AS (
+    -- the stream gate: a buffering proxy or a client that reads in chunks makes token times that are not the server's
+    SELECT scope_id, count(*) AS n, median(itl_n) AS arrivals, avg(itl_under_2ms) AS bunched
+    FROM main.client_requests_in_scope WHERE origin = 'client' AND first_token_t IS NOT NULL AND finished_t > first_token_t AND status IS DISTINCT FROM 'failed'
+    GROUP BY scope_id
 ), bench AS (
     SELECT scope_id, sum(repeats) AS n FROM main.steps WHERE coalesce(x, x_total, r, wall_s) IS NOT NULL GROUP BY scope_id
 ), config AS (
@@ -60,6 +65,14 @@ WITH polls AS (
 SELECT scope_id, input, grade, n_eff, reason, collect FROM gpu_grades
 UNION ALL
 SELECT scope_id, 'server', 3, n, n || ' requests or statistics lines of the server', NULL FROM server
+UNION ALL
+SELECT
+    scope_id, 'client', CASE WHEN arrivals >= 20 AND bunched <= 0.2 THEN 3 ELSE 2 END, n,
+    CASE WHEN arrivals >= 20 AND bunched <= 0.2 THEN printf('token times of %d requests, %.0f arrivals each', n, arrivals)
+         WHEN arrivals IS NULL THEN 'nothing says how the tokens of the client''s requests arrived'
+         ELSE printf('%.0f arrivals per answer and %.0f %% of the gaps under 2 ms: something buffers', arrivals, 100 * coalesce(bunched, 0)) END,
+    CASE WHEN NOT coalesce(arrivals >= 20 AND bunched <= 0.2, FALSE) THEN 'a client that records every token''s arrival (vllm bench serve --save-detailed), without a buffering proxy' END
+FROM client
 UNION ALL
 SELECT scope_id, 'bench', 3, n, 'the totals of ' || n || ' run(s)', NULL FROM bench
 UNION ALL

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 API = "(APIServer pid=1) "
 ARGS = "INFO 10-06 15:00:00 [utils.py:233] non-default args: {{{}}}\n"
 CONFIG = (
-    "INFO 10-06 15:00:10 [core.py:77] Initializing a {core} LLM engine (v{version}) with config: model='acme/Tiny', speculative_config=None, "
-    "max_seq_len=4096, tensor_parallel_size={tp}, pipeline_parallel_size={pp}, data_parallel_size={dp}, quantization=None, device_config={device})\n"
+    "INFO 10-06 15:00:10 [core.py:77] Initializing a {core} LLM engine (v{version}) with config: model='acme/Tiny', "
+    "speculative_config=None, "
+    "max_seq_len=4096, tensor_parallel_size={tp}, pipeline_parallel_size={pp}, data_parallel_size={dp}, "
+    "quantization=None, device_config={device})\n"
 )
 DERIVED = ("slots", "split", "kv_tokens", "version", "weights_gib_per_rank", "kv_gib_per_rank", "device_mem_gib")
 
@@ -53,8 +55,13 @@ def test_blocks_of_any_size() -> None:
 
 @pytest.mark.parametrize(
     "prefix",
-    ["", API, "(EngineCore_DP0 pid=12) ", "(RayWorkerWrapper pid=631, ip=192.0.2.7) ", "(task, pid=9) (APIServer pid=1) ", "[node-1] "]
-    + [
+    [
+        "",
+        API,
+        "(EngineCore_DP0 pid=12) ",
+        "(RayWorkerWrapper pid=631, ip=192.0.2.7) ",
+        "(task, pid=9) (APIServer pid=1) ",
+        "[node-1] ",
         "[1;36m(APIServer pid=5)[0;0m ",
         "\x1b[1;36m(APIServer pid=5)\x1b[0;0m ",
         "vllm-1  | ",
@@ -324,7 +331,8 @@ def test_events_of_older_logs() -> None:
     text = (
         "INFO 04-14 05:43:17 [arg_utils.py:1708] Compute Capability < 8.0 is not supported by the V1 Engine. Falling back to V0.\n"
         "INFO 04-14 05:43:18 [cuda.py:179] Cannot use FlashAttention-2 backend for Volta and Turing GPUs.\n"
-        "WARNING 04-14 05:43:19 [marlin_utils_fp8.py:55] Your GPU does not have native support for FP8 computation but FP8 quantization is being used. "
+        "WARNING 04-14 05:43:19 [marlin_utils_fp8.py:55] Your GPU does not have native support for FP8 computation but FP8 quantization "
+        "is being used. "
         "Weight-only FP8 compression will be used leveraging the Marlin kernel. This may degrade performance for compute-heavy workloads.\n"
         "INFO 04-14 05:44:00 [launcher.py:26] Available routes are:\n"
         "INFO 04-14 05:45:00 [async_llm.py:300] Aborted request c-1.\n"
