@@ -77,9 +77,9 @@ def listed(marks: list[Mark], kind: str) -> str:
 
 
 def page(marks: list[Mark], names: list[str], seeds: int) -> str:
-    from gpuverdict import __version__
-
     from simulator.scenarios import SCENARIOS
+
+    from gpuverdict import __version__
 
     count = Counter(m.kind for m in marks)
     titles = "\n".join(f"- `{n}` {SCENARIOS[n].title}" for n in names)

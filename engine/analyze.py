@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import polars as pl
 
 from .. import __version__
-from . import catalog, clock, join, steps
+from . import alignment, catalog, clock, join, steps
 from .collect import Collected, Problem, collect
 from .diagnosis import diagnose
 from .given import Given, GivenError, read_given
@@ -100,8 +100,7 @@ def analyze(
     result = _result(store, settings, readings, collected, given)
     result.findings, result.primaries, result.primary = findings, primaries, headline
     result.symptoms = answer_symptoms(store, findings)
-    result.settings["seconds_per_rule"] = {k: round(v, 4) for k, v in seconds.items()}
-    result.seconds = time.perf_counter() - began
+    result.seconds, result.seconds_per_rule = time.perf_counter() - began, seconds
     if not any(row.status == "read" for row in result.sources):
         store.close()
         raise NothingReadable(_nothing(listed, collected, result), collected.problems, result)
@@ -176,7 +175,7 @@ def _take(row: SourceRow, source: Source, readings: Sequence[Any], found: Recogn
     telling = [r for r in readings if r.counts.matched or r.counts.near_miss]
     row.parsers = [r.parser for r in telling]
     row.lines = max((r.counts.lines for r in readings), default=None)
-    row.matched = sum(r.counts.matched for r in readings)
+    row.matched = min(sum(r.counts.matched for r in readings), row.lines or 0)
     row.near_miss = sum(r.counts.near_miss for r in readings)
     row.noise = max((r.counts.noise for r in readings), default=0)
     row.other = max(0, (row.lines or 0) - row.matched - row.near_miss - row.noise)
@@ -263,6 +262,7 @@ def _judgeable(store: Store, collected: Collected, given: Given, settings: Setti
     join.join(store, ("bench_series",))
     steps.match_steps(store)
     join.join(store, tuple(v.name for v in join.VIEWS if v.name != "bench_series"))
+    alignment.note_outside(store)
 
 
 # --- the result -----------------------------------------------------------------------------------------------------------------
@@ -276,7 +276,7 @@ def _result(store: Store, settings: Settings, rows: list[SourceRow], collected: 
         primary=Headline(),
         sources=[*rows, *hidden],
         clocks=store.rows_of(
-            names + "c.kind, c.resolution_s, c.offset_s, c.uncertainty_s, c.method, c.interval_s FROM main.clocks c JOIN raw.sources s USING (source_id) "
+            names + f"c.kind, c.resolution_s, CASE WHEN c.method IS DISTINCT FROM '{clock.OWN_AXIS}' THEN c.offset_s END AS offset_s, c.uncertainty_s, c.method, c.interval_s FROM main.clocks c JOIN raw.sources s USING (source_id) "
             "WHERE s.status = 'read' ORDER BY source_id"
         ),
         quality=store.rows_of(names + "q.line, q.kind, q.n, q.note FROM raw.quality q LEFT JOIN raw.sources s USING (source_id) ORDER BY source_id, line, kind"),

@@ -159,7 +159,7 @@ def _print(analysis: Any, form: str, out: Path | None) -> None:
 
 
 def _print_timings(result: Any) -> None:
-    for rule, seconds in result.settings["seconds_per_rule"].items():
+    for rule, seconds in result.seconds_per_rule.items():
         click.echo(f"{seconds:8.3f} s  {rule}", err=True)
     click.echo(f"{result.seconds:8.3f} s  in all", err=True)
 

@@ -21,7 +21,8 @@ from .tables import TABLES
 WALL = ("local-no-zone", "no-year")
 ZONE_STEP_S = 1800.0  # zones in use are multiples of half an hour but for three; a file time is not exact enough for those
 FILE_LAG_S = (-3.0, 10.0)  # a last line is written at its time, or a little later out of a buffer
-DAY = 86_400.0
+OWN_AXIS = "an axis of its own: tied to nothing else"
+OWN_AXIS_S = 1e10  # far from every real time, so that nothing is joined with it by accident
 
 
 @dataclass
@@ -71,7 +72,7 @@ def align(
             clock.set(offsets[clock.source_id], clock.resolution_s or 1.0, "given offset")
         elif tz and clock.kind in WALL and clock.first is not None:
             clock.set(zone_offset_s(tz, clock.first), clock.resolution_s or 1.0, "given time zone")
-    _file_times(clocks, sources)
+    _file_times(clocks, sources, several_zeros(store))
     _same_requests(store, clocks)
     if claim_edges:
         _edges(store, clocks)
@@ -84,7 +85,7 @@ def align(
 
 def _read(store: Store) -> dict[int, Clock]:
     rows = store.rows_of(
-        "SELECT s.source_id, min(c.line) AS line, coalesce(any_value(c.kind), 'none') AS kind, max(c.resolution_s) AS resolution_s, any_value(c.offset_s) AS offset_s, "
+        "SELECT s.source_id, min(c.line) AS line, coalesce(any_value(c.kind) FILTER (c.kind <> 'none'), 'none') AS kind, max(c.resolution_s) AS resolution_s, any_value(c.offset_s) AS offset_s, "
         "max(c.uncertainty_s) AS uncertainty_s, any_value(c.method) AS method, any_value(c.interval_s) AS interval_s "
         "FROM raw.sources s LEFT JOIN raw.clocks c USING (source_id) GROUP BY s.source_id ORDER BY s.source_id"
     )
@@ -255,20 +256,20 @@ def zone_offset_s(tz: str, local_s: float) -> float:
     return -shift.total_seconds() if shift else 0.0
 
 
-def _file_times(clocks: dict[int, Clock], sources: Iterable[Source]) -> None:
+def _file_times(clocks: dict[int, Clock], sources: Iterable[Source], apart: set[int]) -> None:
     """The last line of a log was written when the file was: an estimate, since a copied file carries the time of the copy."""
     for source in sources:
         clock = clocks.get(source.source_id)
-        if clock is None or clock.offset_s is not None or clock.last is None or source.mtime is None:
+        if clock is None or clock.offset_s is not None or clock.last is None or source.mtime is None or clock.source_id in apart:
             continue
         if source.mtime_kind not in ("filesystem", "archive") or getattr(source, "mtime_clock", "utc") != "utc":
             continue
-        apart = source.mtime - clock.last
+        lag = source.mtime - clock.last
         if clock.kind == "since-start":
-            clock.set(apart, max(5.0, source.mtime_resolution_s or 1.0), "file time at the end of the log", estimated=True)
+            clock.set(lag, max(5.0, source.mtime_resolution_s or 1.0), "file time at the end of the log", estimated=True)
         elif clock.kind == "local-no-zone":
-            zone = ZONE_STEP_S * round(apart / ZONE_STEP_S)
-            if FILE_LAG_S[0] <= apart - zone <= FILE_LAG_S[1] and abs(zone) <= 14 * 3600:
+            zone = ZONE_STEP_S * round(lag / ZONE_STEP_S)
+            if FILE_LAG_S[0] <= lag - zone <= FILE_LAG_S[1] and abs(zone) <= 14 * 3600:
                 clock.set(zone, clock.resolution_s or 1.0, "file time at the end of the log", estimated=True)
 
 
@@ -308,9 +309,10 @@ def _edges(store: Store, clocks: dict[int, Clock]) -> None:
     if cards is None:
         return
     card, busy, seen, step = cards
+    apart = several_zeros(store)
     for source_id, load in _loads(store).items():
         other = clocks[source_id]
-        if other.trusted and card.trusted:
+        if (other.trusted and card.trusted) or source_id in apart:
             continue
         smallest = max(3.0, 3 * step)
         found = match(merge(load, smallest), merge(busy, smallest), seen, step, zones=_one_host(card, other))
@@ -373,8 +375,8 @@ def _loads(store: Store) -> dict[int, list[tuple[float, float]]]:
 
 
 _LOADS = """
-SELECT source_id, coalesce(started_at, sent_at) AS began, finished_at AS ended FROM raw.requests
-WHERE origin IN ('server', 'client') AND coalesce(started_at, sent_at) IS NOT NULL AND finished_at > coalesce(started_at, sent_at)
+SELECT source_id, coalesce(started_at, queued_at, sent_at) AS began, finished_at AS ended FROM raw.requests
+WHERE origin IN ('server', 'client') AND finished_at > coalesce(started_at, queued_at, sent_at)
 UNION ALL
 SELECT source_id, began, least(ended, began + 30) FROM (
     SELECT source_id, time AS began, lead(time) OVER (PARTITION BY source_id ORDER BY time) AS ended, busy FROM (
@@ -386,14 +388,29 @@ ORDER BY 1, 2
 """
 
 
+def several_zeros(store: Store) -> set[int]:
+    """Sources in which several clocks since start follow each other, each with a zero of its own: one offset cannot be right for all."""
+    return {row[0] for row in store.con.execute("SELECT DISTINCT source_id FROM raw.quality WHERE kind = 'several-clocks'").fetchall()}
+
+
 def _anchor(store: Store, clocks: dict[int, Clock]) -> None:
-    """Without any tie to UTC, one source lends its clock to the axis, so that at least its own times can be used."""
+    """Without any tie to UTC, one source lends its clock to the axis, so that at least its own times can be used.
+
+    Beside other clocks that are tied, a log with a clock since start has an axis of its own.
+    """
+    apart = several_zeros(store)
     if any(c.trusted and c.first is not None for c in clocks.values()):
+        for number, clock in enumerate(c for c in clocks.values() if c.kind == "since-start" and c.offset_s is None and c.first is not None):
+            if clock.source_id not in apart:
+                clock.set(-OWN_AXIS_S * (number + 1), clock.resolution_s or 1.0, OWN_AXIS)
         return
     timed = [c for c in clocks.values() if c.first is not None and c.kind not in ("counter", "none") and not c.trusted]
     serving = {row[0] for row in store.con.execute("SELECT DISTINCT source_id FROM raw.requests WHERE origin = 'server' UNION SELECT DISTINCT source_id FROM raw.server_samples").fetchall()}
     estimated = [c for c in timed if c.offset_s is not None]
     if estimated or not timed:
         return
-    first = next((c for c in timed if c.source_id in serving), timed[0])
+    timed = [c for c in timed if c.source_id not in apart]
+    first = next((c for c in timed if c.source_id in serving), timed[0] if timed else None)
+    if first is None:
+        return
     first.set(0.0, first.resolution_s or 1.0, "axis of this analysis: not tied to UTC")

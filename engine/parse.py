@@ -70,11 +70,26 @@ def read(
 
     found = recognition or recognise(source, parsers)
     by_name = {p.name: p for p in parsers}
-    readings = [run_parser(by_name[name], source, emit, found.reasons.get(name, "")) for name in found.whole]  # type: ignore[arg-type]
+    readings = [
+        run_parser(by_name[name], source, _own_cycles(emit, place), found.reasons.get(name, ""))  # type: ignore[arg-type]
+        for place, name in enumerate(found.whole)
+    ]
     if not found.exclusive:
         formats = possible(source, [p for p in parsers if isinstance(p, LineFormat)])
         readings += read_lines(source, precedence(formats, emit), emit, con, block)
     return readings
+
+
+def _own_cycles(emit: Emit, place: int) -> Emit:
+    """Sampling rounds are numbered by each parser from 0: those of the second and later parsers of a source move out of the way."""
+    import polars as pl
+
+    def inner(target: str, frame: pl.DataFrame) -> None:
+        if "cycle" in frame.columns:
+            frame = frame.with_columns(pl.col("cycle") + place * 1_000_000_000)
+        emit(target, frame)
+
+    return inner if place else emit
 
 
 def run_parser(parser: Parser, source: Readable, emit: Emit, reason: str = "") -> Reading:

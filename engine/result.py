@@ -144,7 +144,8 @@ class Result(Model):
     evidence_grades: list[dict[str, Any]] = Field(default_factory=list)
     settings: dict[str, Any] = Field(default_factory=dict)
     hidden: dict[str, int] = Field(default_factory=dict)
-    seconds: float | None = None
+    seconds: float | None = None  # times are not part of the JSON: the same input gives the same bytes
+    seconds_per_rule: dict[str, float] = Field(default_factory=dict)
 
     def to_json(self) -> str:
-        return self.model_dump_json(by_alias=True, indent=1, exclude={"seconds"})
+        return self.model_dump_json(by_alias=True, indent=1, exclude={"seconds", "seconds_per_rule"})

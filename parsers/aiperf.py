@@ -307,9 +307,11 @@ def _metrics(doc: Json) -> Stats:
 
 def _gap_row(gaps: Any, scale: float) -> Row:
     """Distinct arrivals (the first token and every gap above zero) and the share of gaps under 2 ms; gaps in units of `scale` ms."""
-    if not isinstance(gaps, list) or not gaps or not all(isinstance(g, (int, float)) and 0 <= g < 1e12 for g in gaps):
+    if not isinstance(gaps, list) or not gaps or not set(map(type, gaps)) <= {int, float}:
         return {}
-    return {"itl_n": 1.0 + sum(g > 0 for g in gaps), "itl_under_2ms": sum(g * scale < BURST_GAP_MS for g in gaps) / len(gaps)}
+    if not (min(gaps) >= 0 and max(gaps) < 1e15 and math.isfinite(sum(gaps))):
+        return {}
+    return {"itl_n": 1.0 + sum(map((0.0).__lt__, gaps)), "itl_under_2ms": sum(map((BURST_GAP_MS / scale).__gt__, gaps)) / len(gaps)}
 
 
 def _metric(record: Json, *names: str) -> tuple[Any, float | None]:

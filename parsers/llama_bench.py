@@ -132,7 +132,7 @@ class _Reader:
     def _markdown(self) -> Iterator[Row]:
         header: list[str] | None = None
         before: list[str] | None = None
-        build, devices = _FOOTER.search(self.text), {int(m[1]) for m in _DEVICE.finditer(self.text)}
+        build, highest = _FOOTER.search(self.text), max((int(m[1]) for m in _DEVICE.finditer(self.text)), default=0)
         builds = {m[1] for m in _FOOTER.finditer(self.text)}
         for match in _TABLE_LINE.finditer(self.text):
             line = self.line(match.start(1))
@@ -148,7 +148,7 @@ class _Reader:
                 if row is not None:
                     if build is not None and len(builds) == 1:
                         row["build_number"] = build[1]
-                    yield {**row, "n_devices": len(devices) or None}
+                    yield {**row, "n_devices": highest + 1 if highest else None}
             before = cells
         if header or self.how:
             for match in _FOOTER.finditer(self.text):

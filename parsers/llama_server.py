@@ -56,7 +56,7 @@ _GPU = r"(?:CUDA|ROCm|HIP|Vulkan|SYCL|MUSA|CANN|MTL|Metal|GPUOpenCL|OpenCL|WebGP
 _CONTEXT = ("llama_context: ", "llama_new_context_with_model: ", "llama_init_from_model: ")
 
 # the footer of llama-bench is the other way round, `build: <hash> (<number>)`, and a hash may begin with digits
-_BUILD = r'(?:^build: |common_params_print_info: build |\bbuild=|"build":)(\d+)(?: \((?:[0-9a-f]{7,}|unknown)\)|[ ,"}]|$)'
+_BUILD = r'(?:^build: |common_params_print_info: build |\bbuild=|"build":)(\d+)(?: \((?:[0-9a-f]{7,}|unknown)\)| [^(]|[,"}]|$)'
 
 _REQUEST_LINES = (
     Line(

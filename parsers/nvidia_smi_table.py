@@ -139,7 +139,12 @@ def _lines(first: int, text: str, counts: Counts) -> pl.DataFrame:
     if lines[-1] == "":
         lines.pop()
     frame = pl.DataFrame({"text": lines}, schema={"text": pl.String}).with_row_index("line", offset=first)
-    frame = frame.with_columns(
+    # literals first: most lines of a log beside the table never meet a pattern
+    maybe = pl.col("text").str.contains_any(["|", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"])
+    blank = frame.filter(~maybe & pl.col("text").str.contains(r"^[\s`+=>-]*$")).height
+    counts.noise += blank
+    counts.other += frame.filter(~maybe).height - blank
+    frame = frame.filter(maybe).with_columns(
         pl.col("line").cast(pl.Int64),
         pl.col("text").str.replace_all(r"\x1b\[[0-9;?]*[A-Za-z]", "").str.strip_chars_end("\r").str.replace(r"^.*\r", "")
         .str.replace_all("\u00a0", " ", literal=True).str.replace(r"^\s*(?:>\s?)+", ""),
@@ -148,20 +153,18 @@ def _lines(first: int, text: str, counts: Counts) -> pl.DataFrame:
     likely = pl.col("text").str.contains("|", literal=True) | pl.col("text").str.contains(_DATE)
     counts.noise += frame.filter(bare).height
     counts.other += frame.filter(~bare & ~likely).height
-    host = pl.col("text").str.extract(_HOST, 1).fill_null("")
-    kind = pl.lit("text")
-    for name, pattern in (
-        ("box", _BOX),
-        ("near", _NEAR),
-        ("instance", _INSTANCE),
-        ("process", _PROCESS),
-        ("mig", _MIG),
-        ("values", _VALUES),
-    ):
-        kind = pl.when(pl.col("text").str.contains(pattern)).then(pl.lit(name)).otherwise(kind)
-    for name, pattern in (("card", _CARD), ("date", _DATE), ("banner", _BANNER)):
-        kind = pl.when(pl.col("text").str.contains(pattern)).then(pl.lit(name)).otherwise(kind)
-    return frame.filter(~bare & likely).with_columns(stream=host, kind=kind)
+    return frame.filter(~bare & likely).with_columns(stream=pl.col("text").str.extract(_HOST, 1).fill_null(""), kind=_kind())
+
+
+def _kind() -> pl.Expr:
+    """What a line of a table is; the surest pattern wins."""
+    import polars as pl
+
+    kinds = {"banner": _BANNER, "date": _DATE, "card": _CARD, "values": _VALUES, "mig": _MIG, "process": _PROCESS}
+    kind: Any = pl
+    for name, pattern in (kinds | {"instance": _INSTANCE, "near": _NEAR, "box": _BOX}).items():
+        kind = kind.when(pl.col("text").str.contains(pattern)).then(pl.lit(name))
+    return kind.otherwise(pl.lit("text"))
 
 
 def _tables(frame: pl.DataFrame) -> pl.DataFrame:

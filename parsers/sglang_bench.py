@@ -339,9 +339,9 @@ def _requests(doc: Json, row: Row, line: int, run: int) -> list[Row]:
 
 def _gaps(itls: Any) -> list[float] | None:
     """Gaps between chunks in seconds, NULL if one of them is no time."""
-    if not isinstance(itls, list) or not all(isinstance(g, (int, float)) and 0 <= g < 1e6 for g in itls):
+    if not isinstance(itls, list) or not set(map(type, itls)) <= {int, float}:
         return None
-    return itls
+    return itls if not itls or (min(itls) >= 0 and max(itls) < 1e6 and math.isfinite(sum(itls))) else None
 
 
 def _arrivals(gaps: list[float] | None) -> Row:
@@ -349,8 +349,8 @@ def _arrivals(gaps: list[float] | None) -> Row:
     if gaps is None:
         return {}
     return {
-        "itl_n": 1.0 + sum(g > 0 for g in gaps),
-        "itl_under_2ms": sum(g < BURST_GAP_S for g in gaps) / len(gaps) if gaps else None,
+        "itl_n": 1.0 + sum(map((0.0).__lt__, gaps)),
+        "itl_under_2ms": sum(map(BURST_GAP_S.__gt__, gaps)) / len(gaps) if gaps else None,
     }
 
 

@@ -42,7 +42,7 @@ Traps
 
 from __future__ import annotations
 
-from ..engine.line_format import Int, Line, LineFormat, Num, Sample, Stamp, Text, Word
+from ..engine.line_format import Field, Int, Line, LineFormat, Num, Sample, Stamp, Text, Word
 
 _BAR = r"(?:[^|\[\]]*\d%\|[^|]*\| [^\[\]]*\[[^\[\]]*\] ?)?"
 _RAY = r"(?:\([^()]*\bpid=\d+[^()]*\) ?)*"
@@ -54,14 +54,14 @@ _BEFORE = rf"{_START}(?:{_TIME}{_LEVEL}|\[gpu(?:_id)?=\d+\] )?"
 _HEAD = rf"{_BEFORE}$"
 _STAMPED = rf"{_START}{_TIME}{_LEVEL}$"
 _REST = r"(?:[^\[]|\[\d+\]|\[(?:\d+:)?\d\d:\d\d<|\[repeated )*$"
-_WHO = {
+_WHO: dict[str, Field] = {
     "year": Int(rf"{_START}\[(\d{{4}})-\d\d-\d\d[ T]"),
     "rank": Text(rf"{_START}\[[\d :.,T-]*\d ((?:[A-Z_]+\d+ ?)+)\] "),
     "dp": Int(rf"{_START}\[[\d :.,T-]*\d(?: [A-Z_]+\d+)*? DP(\d+)[ \]]"),
     "card": Int(rf"{_START}\[gpu(?:_id)?=(\d+)\] "),
     "pid": Int(rf"^{_BAR}(?:\([^()]*\) ?)*?\([^()]*\bpid=(\d+)[^()]*\) ?(?:\[|[A-Z])"),
 }
-_BATCH = {
+_BATCH: dict[str, Field] = {
     **_WHO,
     "running_n": Num(r"(?:[.,] +#running-req: |[.,] +#running_req: )(\d+)"),
     "queue_n": Num(r"[.,] +#(?:queue-req|remaining_req): (\d+)"),
@@ -109,7 +109,7 @@ _BATCH_LINES = (
 
 def _event(name: str, anchor: str | tuple[str, ...], kind: str, detail: str, serves: bool = False) -> Line:
     """A line that stands for one event. Other servers print some of the same words: it must begin with a time in brackets."""
-    fields = {**_WHO, "event": Word(kind), "detail": Word(detail)}
+    fields: dict[str, Field] = {**_WHO, "event": Word(kind), "detail": Word(detail)}
     return Line(name, into="server_events*", anchor=anchor, after=_STAMPED, fields=fields, serves=serves)
 
 

@@ -30,7 +30,7 @@ _WORDS = (  # of the whole message, as patterns
     *(r"\(Queue:", _N, "s,", "Process:", r"\d+", "cached", "tokens", "and", r"\d+", "new", "tokens", "at", _N, "T/s,"),
     *("Generate:", _N, "T/s,", "Context:", r"\d+", "tokens,", "Draft:", r"\d+", "/", r"\d+"),
 )
-_OPENERS = {"(Queue:": 9, "Process:": 12, "Generate:": 23, "Context:": 26, "tokens accepted (": 33}
+_OPENERS = {"tokens generated in": 4, "(Queue:": 9, "Process:": 12, "Generate:": 23, "Context:": 26, "tokens accepted (": 33}
 _HEAD = r"^(?:INFO:? +(?:\| +)?)$"
 _NUMBER = r"(\d+(?:\.\d+)?)(?:[ ,)]|$)"
 
@@ -44,7 +44,8 @@ def _rest_before(word: int) -> str:
 
 
 _VALUES: dict[str, Field] = {
-    "output_n": Int(r"(?:Metrics(?: \(ID: \w+\))?: |^\s*)(\d+)(?: tokens generated\b| tokens$|$)"),
+    "rid": Text(r"(?:\(ID: |^\s*)([0-9a-f]{8,64})\):"),
+    "output_n": Int(r"(?:Metrics: |\w\): |^\s*)(\d+)(?: tokens generated\b| tokens$|$)"),
     "seconds": Num(rf"(?:^\s*|generated )in {_NUMBER}"),
     "queue_s": Num(rf"\(Queue: {_NUMBER}"),
     "cached_n": Int(r"(?:Process: |^\s*)(\d+) cached\b"),
@@ -62,9 +63,9 @@ _LINES = (
     Line(
         "metrics",
         into="requests*",
-        anchor=("Metrics (ID: ", "Metrics: "),
+        anchor=("Metrics (ID:", "Metrics:"),
         after=_HEAD,
-        fields={**_VALUES, "rid": Text(r"\(ID: ([0-9a-f]{8,64})\)"), "known": Text(r"(Metrics(?: \(ID: \w+\))?:) +(?:\d|$)")},
+        fields={**_VALUES, "known": Text(r"^INFO:? +(?:\| +)?(Metrics(?: \(ID: \w+\):|:) +\d|Metrics(?: \(ID:(?: \w+\):)?|:)$)")},
         need=("known",),
         serves=True,
     ),

@@ -70,8 +70,9 @@ _DONE_LINES = (
 )
 
 
-def _event(name: str, anchor: str | tuple[str, ...], kind: str, detail: str, **more: bool) -> Line:
-    return Line(name, into="server_events", anchor=anchor, after=_SAYS, fields={"kind": Word(kind), "detail": Word(detail)}, **more)
+def _event(name: str, anchor: str | tuple[str, ...], kind: str, detail: str, serves: bool = False) -> Line:
+    """A line of the launcher or the router that stands for one event."""
+    return Line(name, into="server_events", anchor=anchor, after=_SAYS, fields={"kind": Word(kind), "detail": Word(detail)}, serves=serves)
 
 
 _EVENT_LINES = (

@@ -21,7 +21,8 @@ READ_THUS = {
     "utilisation": "Thin lines are cards, the thick line is their sum, the dashed line is 100 %: one card's worth of work. "
     "A gap is a missing sample.",
     "sweep": "The vertical line is the slot limit. Where it holds, the total stays flat beyond it and no more streams decode at a time.",
-    "requests": "A bar is one request on its slot from launch to finish, a line counts requests, a dot is one response file when it was complete.",
+    "requests": "A bar is one request on its slot from launch to finish, a line counts requests, a dot is one response file "
+    "when it was complete.",
     "ceiling": "A bar is the interval that the evidence leaves, not a value; the short vertical marks are the lines that decide.",
 }
 TOOLS = ("duckdb", "polars", "altair", "vl-convert-python")

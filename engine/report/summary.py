@@ -95,7 +95,8 @@ def _origin_lines(finding: Finding) -> list[str]:
     places = [e for e in finding.evidence if e.fact in ("slots", "over_limit")]
     if origin in ("logged", "default") and places:
         word = "printed in" if origin == "logged" else "default of the build in"
-        out.append(f"{slots_text(finding)} slots: {word} {places[0].source}:{places[0].line}.")
+        many = slots_text(finding)
+        out.append(f"{many} slot{'' if many == '1' else 's'}: {word} {places[0].source}:{places[0].line}.")
     if finding.given:
         out.append("given: " + ", ".join(finding.given))
     return out

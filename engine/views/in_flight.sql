@@ -1,8 +1,8 @@
 -- How many requests are in flight, piecewise constant on the common axis, per source that tells it. Origins, best first:
 -- server requests (launch to release), server statistics (running, each line until the next, at most 30 s), client requests.
 WITH spans AS (
-    SELECT source_id, 'server requests' AS origin, started_at AS began, finished_at AS ended FROM main.requests
-    WHERE origin = 'server' AND started_at IS NOT NULL AND finished_at > started_at
+    SELECT source_id, 'server requests' AS origin, coalesce(started_at, queued_at) AS began, finished_at AS ended FROM main.requests
+    WHERE origin = 'server' AND finished_at > coalesce(started_at, queued_at)
     UNION ALL
     SELECT min(source_id) OVER (), 'client requests', sent_at, finished_at FROM main.requests
     WHERE origin = 'client' AND sent_at IS NOT NULL AND finished_at > sent_at

@@ -116,7 +116,7 @@ def test_the_order_of_the_page(page: Page) -> None:
 def test_the_numbers_of_the_answers_are_there(page: Page) -> None:
     for said in (
         "CONFIRMED",
-        "33.2 + 34.6 + 31.2 = 99.1 %",
+        "33.2 + 34.6 + 31.3 = 99.1 %",
         "4 slots: printed in server.log:2.",
         "+18 to +33 %",
         "Given: split=layer",

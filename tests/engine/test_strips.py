@@ -49,7 +49,7 @@ def marks(line: str) -> str:
 def test_three_cards() -> None:
     lines = strips.draw(analyze(CASE)).splitlines()
     assert [line[: strips.NAME].strip() for line in lines] == ["gpu0", "gpu1", "gpu2", "sum", ""]
-    assert [line.split("  ")[-1] for line in lines[:4]] == ["mean 33.2 %", "mean 34.6 %", "mean 31.2 %", "mean 99.1 %"]
+    assert [line.split("  ")[-1] for line in lines[:4]] == ["mean 33.2 %", "mean 34.6 %", "mean 31.3 %", "mean 99.1 %"]
     assert marks(lines[0]) == "▃" * 18 and set(marks(lines[3])) <= {"█"}
     assert lines[4].strip() == "c=1, dmon.txt: 18 samples"
 

@@ -157,6 +157,12 @@ def test_a_request_rate_experiment_has_no_concurrency() -> None:
     assert all(r.get("concurrency") is None for r in rows)
 
 
+@pytest.mark.parametrize("gap", ['"x"', "null", "-1.0", "NaN", "1" + "0" * 400])
+def test_a_gap_that_is_no_time_costs_its_gaps_only(gap: str) -> None:
+    (row,) = facts(NEW.splitlines()[1].replace("[250.0,1.0,", f"[250.0,{gap},"))[0]["requests"]
+    assert row.get("itl_n") is None and row["latency_s"] == 2.0
+
+
 def test_no_text_leaves() -> None:
     raw = RAW.replace('"payload":"x"', '"payload":"CANARY"').replace('{"response":"a"}', '{"response":"CANARY"}')
     old = OLD.replace('"x_request_id":"b"', '"x_request_id":"CANARY"').replace('"message":"m"', '"message":"CANARY"')

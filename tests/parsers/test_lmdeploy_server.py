@@ -9,7 +9,10 @@ from gpuverdict.engine.testing import check_conformance, check_samples, rows_of
 from gpuverdict.parsers.lmdeploy_server import PARSER
 
 HEAD = "[2026-02-01 09:00:00 DP0] "
-STATS = "Avg thr (in/out): 1.5 / 2.5 tokens/s, Server (succeeded/failed/routed/waiting): 9 / 8 / 7 / 6, Engine (running/waiting): 5 / 2, KV cache: 50.0%, "
+STATS = (
+    "Avg thr (in/out): 1.5 / 2.5 tokens/s, Server (succeeded/failed/routed/waiting): 9 / 8 / 7 / 6, "
+    "Engine (running/waiting): 5 / 2, KV cache: 50.0%, "
+)
 CONFIG = "2025-06-01 09:00:00,250 - lmdeploy - INFO - async_engine.py:259 - {} backend=pytorch, backend_config=PytorchEngineConfig({})\n"
 
 
@@ -31,7 +34,10 @@ def test_waiting_counts_both_queues() -> None:
 
 
 def test_the_words_of_vllm_are_left_to_vllm() -> None:
-    message = "Avg prompt throughput: 1.0 tokens/s, Avg generation throughput: 2.0 tokens/s, Running: 8 reqs, Waiting: 0 reqs, GPU KV cache usage: 9.0%"
+    message = (
+        "Avg prompt throughput: 1.0 tokens/s, Avg generation throughput: 2.0 tokens/s, "
+        "Running: 8 reqs, Waiting: 0 reqs, GPU KV cache usage: 9.0%"
+    )
     for line in (f"INFO 07-28 06:40:59 [loggers.py:118] Engine 000: {message}\n", f"{message}\n"):
         assert rows_of(PARSER, line)[1].matched == 0
     assert rows_of(PARSER, HEAD + message + "\n")[1].near_miss == 1  # without Finished and Unfinished it is not LMDeploy's

@@ -75,7 +75,7 @@ def test_near_misses_and_cuts() -> None:
 
 def test_query_gpu_is_not_this() -> None:
     assert claim("timestamp, index, utilization.gpu [%]\n2026/01/01 10:00:00.000, 0, 5 %\n") is None
-    got = claim(f"15, ./sim, 1002 MiB\n16, ./sim, 1003 MiB\n")
+    got = claim("15, ./sim, 1002 MiB\n16, ./sim, 1003 MiB\n")
     assert isinstance(got, Refusal) and "header" in got.missing
     mixed = HEAD + row(0, 1, 0) + "index, utilization.gpu [%]\n0, 5 %\n"
     assert len(rows(mixed)) == 1

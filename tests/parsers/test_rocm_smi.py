@@ -65,7 +65,10 @@ def test_cut_row() -> None:
 
 
 def test_json_subsets_and_renames() -> None:
-    text = '{"card3": {"GPU use (%)": "55", "Current Socket Graphics Package Power (W)": "0.0", "Temperature (Sensor junction) (C)": "44.0"}}\n'
+    text = (
+        '{"card3": {"GPU use (%)": "55", "Current Socket Graphics Package Power (W)": "0.0",'
+        ' "Temperature (Sensor junction) (C)": "44.0"}}\n'
+    )
     (row,) = rows(text)
     assert (row["gpu"], row["util_gpu"], row["power_w"], row["temp"]) == (3, 55, None, 44) and kinds(text) == {"power-implausible": 1}
     assert [r["cycle"] for r in rows(text * 2)] == [0, 1]

@@ -148,6 +148,12 @@ def test_a_broken_line_costs_itself_only() -> None:
     assert (counts.matched, counts.near_miss, counts.rejects[0][0]) == (2, 1, 2)
 
 
+@pytest.mark.parametrize("gap", ["x", None, -0.5, float("nan"), 10**400])
+def test_a_gap_that_is_no_time_costs_its_request_only(gap: object) -> None:
+    rows = facts(json.dumps(DETAILED | {"itls": [[0.1, gap], [0.25, 0.25], []]}))[0]["requests"]
+    assert rows[0].get("itl_n") is None and rows[0].get("latency_s") is None and rows[1]["itl_n"] == 3.0
+
+
 def test_no_text_leaves() -> None:
     doc = DETAILED | {
         "generated_texts": ["CANARY"] * 3,

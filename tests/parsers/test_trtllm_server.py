@@ -51,7 +51,7 @@ def test_phase(states: tuple[int, int, int], phase: str | None) -> None:
 @pytest.mark.parametrize("scheduled", [" = 5", ": 5"])
 def test_scheduled_is_running_and_waiting_is_unknown(scheduled: str) -> None:
     (row,) = samples(iteration(1, scheduled=scheduled))
-    assert (row["running"], row["waiting"], row["gen_tok_s"]) == (5, None, None)
+    assert (row["running"], row["waiting"], row.get("gen_tok_s")) == (5, None, None)
 
 
 def test_mpi_rank_in_front() -> None:
@@ -76,7 +76,7 @@ def test_several_objects_on_a_line_are_a_near_miss() -> None:
 
 
 def test_an_impossible_day_gives_no_time() -> None:
-    text = PARSER.samples[3].text.replace('"timestamp":"01-02-2024', '"timestamp":"99-99-2024').replace("05-09-2025", "99-99-2025")
+    text = PARSER.samples[-1].text.replace("05-09-2025", "99-99-2025")
     (row,) = samples(text)
     assert row["time"] is None and row["running"] == 4
 

@@ -163,6 +163,13 @@ def test_epoch_times_of_inferencex_win_over_the_date() -> None:
     assert step(benchmark_start_time_unix=12.5)["finished_at"] == 1772360130.0
 
 
+@pytest.mark.parametrize("gap", ["x", None, -0.5, float("nan"), float("inf"), True, 10**400, [1]])
+def test_a_gap_that_is_no_time_costs_its_request_only(gap: object) -> None:
+    rows = facts(json.dumps(DETAILED | {"itls": [[0.1, gap], [0.25, 0.25], []]}))[0]["requests"]
+    assert rows[0].get("itl_n") is None and rows[0].get("latency_s") is None and rows[0]["status"] == "ok"
+    assert rows[1]["itl_n"] == 3.0
+
+
 def test_no_text_leaves() -> None:
     doc = DETAILED | {"generated_texts": ["CANARY-1"] * 3, "model_id": "CANARY-2", "errors": ["", "", "CANARY-3"], "label": "CANARY-4"}
     assert "CANARY" not in repr(facts(json.dumps(doc))) and "CANARY" not in repr(facts(json.dumps([doc, PLAIN])))
