@@ -10,6 +10,9 @@ from .logic import INF, Interval, Value
 _SLOT = re.compile(r"\{([a-z][a-z0-9_]*)(?::([^{}]*))?\}")
 
 
+PLURALS = ("slots", "cards", "samples", "streams", "lines", "requests")
+
+
 def fill(template: str, facts: Mapping[str, Value]) -> str:
     """Put facts into `{name}` or `{name:unit}`. The unit `share` prints a 0..1 number as %, `int` a whole number."""
     return _SLOT.sub(lambda m: show(facts.get(m.group(1)), m.group(2) or ""), template)
@@ -21,10 +24,12 @@ def show(value: Value, unit: str = "") -> str:
         return "unknown"
     if isinstance(value, str):
         return value
+    if unit in PLURALS and value == 1:
+        unit = unit[:-1]
     scale, suffix = (100.0, " %") if unit == "share" else (1.0, "" if unit in ("", "int") else f" {unit}")
     if isinstance(value, Interval):
         if value.lo == value.hi:
-            return number(value.lo * scale) + suffix
+            return show(value.lo, unit)
         low, high = number(value.lo * scale), number(value.hi * scale)
         if value.lo == -INF:
             return f"at most {high}{suffix}"
