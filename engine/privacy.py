@@ -31,7 +31,7 @@ to token tokens tool topo torch total tp tpot trace traces trial trt trtllm ttft
 verbose version vllm vram w wait waiting wall warm warmup watch window with worker workers x xml y yaml yml z zero zip three-cards
 a100 a10 a10g a6000 b200 b300 gb10 gb200 gh200 h100 h200 h800 l4 l40 l40s mi100 mi250 mi300 mi300x mi325x p40 p100 t4 v100 rtx3090 rtx4090 rtx5090 3090 4090 5090 ti super
 instruct think thinking coder vision it a3b a22b 1b 2b 3b 4b 7b 8b 9b 12b 13b 14b 20b 27b 30b 32b 35b 70b 72b 80b 120b 235b 405b
-bin dat err notes rc sig gz zst bz2 xz tgz sqlite duckdb parquet md tsv html log1 sh py toml ini env
+bin dat err notes num seqs sharegpt range rc sig gz zst bz2 xz tgz sqlite duckdb parquet md tsv html log1 sh py toml ini env
 three cards blackwell snapshot ddtree healthy canary formats fixtures mon tue wed thu fri sat sun feb mar apr may jun jul aug sep oct nov dec
 """.split()
 _VOCABULARY = frozenset(_WORDS)

@@ -76,7 +76,7 @@ def match_steps(store: Store) -> None:
 
 def _series(store: Store) -> list[list[Step]]:
     rows = store.rows_of(
-        "SELECT b.*, s.series_key FROM main.bench_steps b JOIN main.bench_series s USING (source_id, line, concurrency) "
+        "SELECT b.*, s.series_key FROM main.bench_steps b JOIN main.bench_series s ON s.source_id = b.source_id AND s.line = b.line AND s.concurrency = b.concurrency AND s.series IS NOT DISTINCT FROM b.series "
         "WHERE wall_s > 0 ORDER BY s.series_key, b.source_id, b.line"
     )
     out: dict[str, list[Step]] = {}

@@ -136,7 +136,7 @@ LEFT JOIN client c USING (scope_id)
 """
 
 _TABLE = (
-    "{offered:int} streams wait for {slots:} slots. {x:tok/s} at {offered:int} streams is what {ref_concurrency:int} gave ({ref_x:tok/s}), "
+    "{offered:int} streams wait for {slots:slots}. {x:tok/s} at {offered:int} streams is what {ref_concurrency:int} gave ({ref_x:tok/s}), "
     "each stream still gets {r:tok/s} ({ref_r:} at {ref_concurrency:int}), and {x:} / {r:} = {n_eff:} decode at a time. The per-stream rate counts: {r_gate}."
 )
 
@@ -210,7 +210,7 @@ RULE = Rule(
             "all slots are busy and requests arrive long before they are launched",
             when=("full_share >= pinned", "waited >= enough_waits"),
             uses=("server", "config"),
-            says="Requests wait for one of {slots:} slots. All are busy {full_share:share} of the time, and {waited:int} requests arrived more than 1 s before their launch.",
+            says="Requests wait for one of {slots:slots}. All are busy {full_share:share} of the time, and {waited:int} requests arrived more than 1 s before their launch.",
         ),
         Route(
             "as many stream at a time as there are slots, and each start follows an end",
@@ -223,7 +223,7 @@ RULE = Rule(
                 "prefill_share <= prefill_small",
             ),
             uses=("client", "config"),
-            says="{offered:int} streams wait for {slots:} slots. At most {peak_overlap:int} answers stream at a time, and {handoff:share} of {queued_n:int} queued requests "
+            says="{offered:int} streams wait for {slots:slots}. At most {peak_overlap:int} answers stream at a time, and {handoff:share} of {queued_n:int} queued requests "
             "got their first token right after another's last.",
         ),
     ),
@@ -232,7 +232,7 @@ RULE = Rule(
             "no more requests than slots",
             when=("over_limit <= 0",),
             uses=("bench", "config"),
-            says="No request waits for a slot. {offered:int} offered, {slots:} slots.",
+            says="No request waits for a slot. {offered:int} offered, {slots:slots}.",
         ),
         Route(
             "nothing waits and nearly all offered requests run",

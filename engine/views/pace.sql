@@ -13,7 +13,7 @@ WITH eval_rates AS (
         max((b.input_tokens + b.output_tokens) / b.wall_s) AS x_counted, max(b.accept_len) AS accept_len,
         max(b.per_stream_tok_s) AS r_any, min_by({'source_id': b.source_id, 'line': b.line}, b.line, 2) AS ev
     FROM main.bench_steps b
-    JOIN main.bench_series bs ON bs.source_id = b.source_id AND bs.line = b.line AND bs.concurrency = b.concurrency
+    JOIN main.bench_series bs ON bs.source_id = b.source_id AND bs.line = b.line AND bs.concurrency = b.concurrency AND bs.series IS NOT DISTINCT FROM b.series
     JOIN main.scopes sc ON sc.series_key = bs.series_key AND sc.concurrency = bs.concurrency
     GROUP BY sc.scope_id
 ), lines AS (

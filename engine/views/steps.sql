@@ -12,7 +12,7 @@ WITH rows_of AS (
         min_by({'source_id': b.source_id, 'line': b.line}, b.line, 3) AS ev
     FROM main.scopes sc
     JOIN main.bench_series bs ON bs.series_key = sc.series_key AND bs.concurrency = sc.concurrency
-    JOIN main.bench_steps b ON b.source_id = bs.source_id AND b.line = bs.line AND b.concurrency = bs.concurrency
+    JOIN main.bench_steps b ON b.source_id = bs.source_id AND b.line = bs.line AND b.concurrency = bs.concurrency AND b.series IS NOT DISTINCT FROM bs.series
     GROUP BY sc.scope_id, sc.series_key, sc.concurrency
 ), server AS (
     SELECT
