@@ -1,0 +1,124 @@
+"""Slot queue: a queue is told from saturation by the rate of one stream, never by wall times."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpuverdict.rules.slot_queue import RULE
+
+from .small_store import config, findings, lines, served, store_of, verdict
+
+
+def table(rows: list[tuple[float, float, float]], counts: str | None = "decode") -> list[dict[str, Any]]:
+    """Steps of (streams, per stream, total)."""
+    return [
+        {"source_id": 0, "line": n, "concurrency": c, "per_stream_tok_s": r, "aggregate_tok_s": x, "wall_s": c * 192 / x, "per_stream_counts": counts}
+        for n, (c, r, x) in enumerate(rows, 1)
+    ]
+
+
+def slots(n: float | None, origin: str = "logged") -> list[dict[str, Any]]:
+    return config(source_id=3, server="llama.cpp", origin=origin, slots=n) if n else []
+
+
+QUEUE = [(1.0, 25.0, 23.0), (2.0, 21.0, 38.0), (4.0, 13.4, 49.1), (8.0, 13.2, 49.0)]
+SATURATED = [(1.0, 54.0, 53.0), (4.0, 13.4, 53.0), (8.0, 6.7, 53.0)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "n", "counts", "label", "expected"),
+    [
+        (QUEUE, 4, "decode", "c=8", "confirmed"),
+        (QUEUE, 4, "decode", "c=4", "ruled-out"),
+        (QUEUE, None, "decode", "c=8", "fits"),
+        (QUEUE, None, None, "c=8", "fits"),
+        (QUEUE, 4, None, "c=8", "fits"),
+        (QUEUE, 16, "decode", "c=8", "ruled-out"),
+        (QUEUE, 6, "decode", "c=8", "fits"),
+        (SATURATED, 8, "decode", "c=8", "ruled-out"),
+        (SATURATED, None, "decode", "c=8", "ruled-out"),
+        (SATURATED, None, None, "c=8", "cannot-tell"),
+        # tokens over the whole latency fall under a pure queue too: S = 1
+        ([(4.0, 6.0, 24.0), (8.0, 3.0, 24.0)], 1, "latency", "c=8", "cannot-tell"),
+        ([(4.0, 6.0, 24.0), (8.0, 3.0, 24.0)], None, "derived", "c=8", "cannot-tell"),
+    ],
+)
+def test_from_a_table(rows: list[tuple[float, float, float]], n: float | None, counts: str | None, label: str, expected: str) -> None:
+    store = store_of(bench_steps=table(rows, counts), server_config=slots(n), zone={0: "none", 3: "none"})
+    assert verdict(RULE, store, label).verdict == expected
+
+
+def test_an_estimated_slot_number_confirms_nothing() -> None:
+    store = store_of(bench_steps=table(QUEUE), server_config=slots(4, "estimated"), zone={0: "none", 3: "none"})
+    assert verdict(RULE, store, "c=8").verdict == "fits"
+    assert verdict(RULE, store, "c=2").verdict == "cannot-tell"
+
+
+@pytest.mark.parametrize(
+    ("values", "n", "expected"),
+    [
+        ({"running": 32.0, "waiting": 20.0, "kv_usage": 0.4}, 32, "confirmed"),
+        ({"running": 32.0, "waiting": 20.0, "kv_usage": 0.97}, 32, "fits"),
+        ({"running": 32.0, "waiting": 20.0}, 32, "fits"),
+        ({"running": 40.0, "waiting": 20.0, "kv_usage": 0.4}, 256, "cannot-tell"),
+        ({"running": 32.0, "waiting": 0.0, "kv_usage": 0.4}, 32, "cannot-tell"),
+        ({"running": 32.0, "waiting": 20.0, "kv_usage": 0.4}, None, "cannot-tell"),
+    ],
+)
+def test_from_running_and_waiting_counts(values: dict[str, Any], n: float | None, expected: str) -> None:
+    store = store_of(server_samples=lines(20, **values), server_config=config(slots=n) if n else [])
+    assert {f.verdict for f in findings(RULE, store).values()} == {expected}
+
+
+def test_the_drain_at_the_end_does_not_count() -> None:
+    drained = lines(20, running=lambda i: 32.0 if i < 15 else 2.0, waiting=lambda i: 9.0 if i < 15 else 0.0, kv_usage=0.3)
+    store = store_of(server_samples=drained, server_config=config(slots=32))
+    assert "confirmed" in {f.verdict for f in findings(RULE, store).values()}
+
+
+def log_of(waits: float) -> dict[str, Any]:
+    """Two slots always busy; every request arrives `waits` seconds before its launch."""
+    spans = [(1000.0 + 10 * (k // 2), 1010.0 + 10 * (k // 2)) for k in range(12)]
+    arrivals = [{"source_id": 0, "line": 5 + n, "run": 0, "time": a - waits, "kind": "arrival", "server": "llama.cpp"} for n, (a, _) in enumerate(spans)]
+    return {"requests": served(spans), "server_events": arrivals, "server_config": config(slots=2, server="llama.cpp")}
+
+
+@pytest.mark.parametrize(("waits", "expected"), [(8.0, True), (0.01, False)])
+def test_from_arrivals_long_before_the_launch(waits: float, expected: bool) -> None:
+    found = findings(RULE, store_of(**log_of(waits)))
+    assert ("confirmed" in {f.verdict for f in found.values()}) is expected
+
+
+def stream(n_slots: int, n: int, cap: int | None = None, itl_n: float = 100.0, bunched: float = 0.0) -> list[dict[str, Any]]:
+    """A burst of `n` requests at a server with `n_slots` (a client that sends only `cap` at a time)."""
+    free, rows = [0.0] * n_slots, []
+    allowed = [0.0] * (cap or n)
+    for k in range(n):
+        sent = min(allowed)
+        begins = max(sent, min(free))
+        first, last = begins + 0.3, begins + 10.0 + 0.1 * (k % 3)
+        free[free.index(min(free))] = last
+        allowed[allowed.index(sent)] = last
+        rows.append({"source_id": 0, "line": k + 1, "origin": "client", "concurrency": float(n), "sent_at": sent, "first_token_at": first, "finished_at": last,
+                     "itl_n": itl_n, "itl_under_2ms": bunched, "status": "ok"})  # fmt: skip
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("rows", "known", "expected"),
+    [
+        (stream(4, 12), 4, "confirmed"),
+        (stream(4, 12), None, "fits"),
+        (stream(4, 12), 6, "fits"),
+        (stream(12, 12), 12, "ruled-out"),
+        (stream(16, 12, cap=4), 16, "ruled-out"),
+        (stream(4, 12, itl_n=2.0), 4, "fits"),
+        (stream(4, 12, bunched=0.6), 4, "fits"),
+    ],
+)
+def test_from_the_token_times_of_a_client(rows: list[dict[str, Any]], known: float | None, expected: str) -> None:
+    steps = [{"source_id": 2, "line": 1, "concurrency": 12.0, "wall_s": 31.0, "requests": 12.0, "completed": 12.0}]
+    store = store_of(requests=rows, bench_steps=steps, server_config=slots(known), zone={0: "since-start", 2: "none", 3: "none"})
+    assert verdict(RULE, store, "c=12").verdict == expected

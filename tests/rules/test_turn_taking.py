@@ -1,0 +1,79 @@
+"""Turn-taking: confirmed only with a known serial split; the sum alone never more than fits."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpuverdict.rules.turn_taking import RULE
+
+from .small_store import config, samples, served, store_of, verdict
+
+THIRDS = {"util_gpu": lambda s, g: (33.0, 35.0, 31.0)[g] + (s + g) % 3 - 1}
+
+
+def given(**facts: str) -> list[dict[str, object]]:
+    return [{"source_id": 9, "key": k, "value": v, "num": None} for k, v in facts.items()]
+
+
+@pytest.mark.parametrize(
+    ("split", "values", "seconds", "expected"),
+    [
+        ("layer", THIRDS, 20, "confirmed"),
+        (None, THIRDS, 20, "fits"),
+        ("tensor", THIRDS, 20, "ruled-out"),
+        ("data", THIRDS, 20, "ruled-out"),
+        ("row", THIRDS, 20, "not-applicable"),
+        ("layer", THIRDS, 8, "cannot-tell"),
+        ("layer", {"util_gpu": 60.0}, 20, "cannot-tell"),
+        ("layer", {"util_gpu": lambda s, g: (97.0, 2.5, 2.5)[g]}, 20, "cannot-tell"),
+        (None, {"util_gpu": 60.0}, 20, "cannot-tell"),
+        ("layer", {"util_gpu": 20.0}, 20, "confirmed"),
+    ],
+)
+def test_three_cards_bound_to_one_stream(split: str | None, values: dict[str, object], seconds: int, expected: str) -> None:
+    more = {"given": given(split=split)} if split else {}
+    store = store_of(during={1: "c=1"}, zone={1: "none"}, gpu_samples=[{**r, "time": None} for r in samples(seconds, 3, **values)], **more)
+    assert verdict(RULE, store, "c=1").verdict == expected
+
+
+def test_samples_that_nothing_ties_to_the_load_only_fit() -> None:
+    store = store_of(zone={1: "none"}, gpu_samples=[{**r, "time": None} for r in samples(20, 3, **THIRDS)], given=given(split="layer"))
+    assert verdict(RULE, store).verdict == "fits"
+
+
+def test_a_pipeline_with_many_streams_is_not_confirmed() -> None:
+    store = store_of(during={1: "c=8"}, gpu_samples=samples(20, 3, **THIRDS), given=given(split="pipeline"))
+    assert verdict(RULE, store, "c=8").verdict == "fits"
+
+
+def test_a_missing_card_cannot_be_confirmed() -> None:
+    store = store_of(
+        during={1: "c=1", 0: "c=1"},
+        gpu_samples=samples(20, 2, util_gpu=48.0),
+        requests=served([(1000.0, 1020.0)]),
+        server_config=config(split="layer", split_devices=3, server="llama.cpp"),
+    )
+    assert verdict(RULE, store, "c=1").verdict == "fits"
+
+
+def test_another_process_on_the_cards_keeps_it_open() -> None:
+    processes = [{"source_id": 1, "line": n, "gpu": 0, "cycle": n // 2, "pid": 100 + n % 2, "kind": "C", "util_gpu": 20.0} for n in range(20)]
+    store = store_of(during={1: "c=1"}, gpu_samples=samples(20, 3, **THIRDS), gpu_processes=processes, given=given(split="layer"))
+    assert verdict(RULE, store, "c=1").verdict == "fits"
+
+
+def test_an_idle_card_that_serves_nothing_is_no_missing_stage() -> None:
+    values = {"util_gpu": lambda s, g: (33.0, 35.0, 31.0, 0.0)[g]}
+    store = store_of(during={1: "c=1"}, gpu_samples=samples(20, 4, **values), given=given(split="layer"))
+    assert verdict(RULE, store, "c=1").verdict == "confirmed"
+
+
+def test_prefill_is_left_out_where_the_server_tells_phases_apart() -> None:
+    """Prefill of a layer split is pipelined: 210 % there, 100 % in decode. The mean over both would rule nothing in."""
+    spans = [(1000.0 + 60 * k, 1050.0 + 60 * k) for k in range(6)]
+    requests = [{**r, "prompt_ms": 20_000.0, "decode_ms": 30_000.0} for r in served(spans)]
+    values = {"util_gpu": lambda s, g: 70.0 if s % 60 < 20 else 33.0}
+    rows = [r for r in samples(360, 3, start=1000.0, **values)]
+    store = store_of(gpu_samples=rows, requests=requests, server_config=config(split="layer", server="llama.cpp"))
+    found = verdict(RULE, store, "1 running")
+    assert found.verdict == "confirmed" and 95 < found.numbers["util_sum"] < 103
