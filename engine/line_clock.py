@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 WALL = ("utc", "local-no-zone", "no-year")
 QUARTER = 900.0  # zones differ by whole quarters of an hour
 LATENCY_S = 0.01  # a container or journal stamps a line when it reads it, which is not when it was printed
+WALL_SPREAD_S = 5.0  # two wall clocks of one machine: resolution and reading, no drift
 SPREAD_MAX_S = 60.0  # an outer time that wanders further than this beside a clock is no tie
 
 
@@ -74,13 +75,30 @@ def _walls(con: duckdb.DuckDBPyConnection, tasks: Sequence[Task], emit: Emit, ki
         totals["utc"] += sum(totals.values())  # a clock with a zone is worth more than any number of lines without
     main = max(totals, key=lambda k: totals[k])
     for kind in set(totals) - {main}:
-        shift = _neighbours(con, tasks, main, kind)
+        direct = _same_lines(con, tasks, kind, main)
+        shift = direct["offset"] if direct else _neighbours(con, tasks, main, kind)
         if shift is None:
             quality(emit, "clock-unknown", totals[kind], f"lines with a {kind} time beside {main} times: their time is unknown", first)
         _move(con, tasks, kind, shift, None)
-    known = {"offset": 0.0, "uncertainty": _res(kinds, main)} if main == "utc" else None
-    _emit_clock(emit, first, main, _res(kinds, main), known, "printed with its zone")
+    if main == "utc":
+        _emit_clock(emit, first, main, _res(kinds, main), {"offset": 0.0, "uncertainty": _res(kinds, main)}, "printed with its zone")
+    elif tie := _same_lines(con, tasks, main, "utc"):  # a container's time on the same lines gives the zone, and the year
+        _move(con, tasks, main, tie["offset"], None)
+        _emit_clock(emit, first, "utc", _res(kinds, main), {"offset": 0.0, "uncertainty": tie["uncertainty"]})
+        return "utc"
+    else:
+        _emit_clock(emit, first, main, _res(kinds, main))
     return main
+
+
+def _same_lines(con: duckdb.DuckDBPyConnection, tasks: Sequence[Task], kind: str, target: str) -> dict[str, Any] | None:
+    """The offset from a printed wall clock to the outer clock of the very same lines, where it stays within a few seconds."""
+    every = _every(tasks, "outer_res, outer_t - t AS d", f"clk = '{kind}' AND outer_kind = '{target}' AND outer_t IS NOT NULL")
+    sql = f"""SELECT count(*) AS n, median(d) AS "offset", (max(d) - min(d)) / 2 AS half, max(outer_res) AS res FROM ({every})"""
+    (row,) = _rows(con, sql)
+    if not row["n"] or row["half"] > WALL_SPREAD_S:
+        return None
+    return {"offset": row["offset"], "uncertainty": max(row["half"], row["res"] or 0.0, LATENCY_S)}
 
 
 def _every(tasks: Sequence[Task], columns: str, where: str) -> str:

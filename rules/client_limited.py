@@ -24,15 +24,18 @@ from ..engine.rule import STATE, Experiment, Limit, Rival, Route, Rule
 
 FACTS = """
 WITH reqs AS MATERIALIZED (
-    SELECT scope_id, source_id, coalesce(run, 0) AS run, line, coalesce(queued_t, started_t) AS sent, started_t AS began, finished_t AS ended, queued_t
+    SELECT scope_id, source_id, coalesce(run, 0) AS run, line, coalesce(queued_t, started_t) AS sent, started_t AS began,
+        finished_t AS ended, queued_t
     FROM main.requests_in_scope WHERE how <> 'no step' AND started_t IS NOT NULL AND finished_t > started_t
 ), sources AS (
     SELECT scope_id, count(DISTINCT source_id) AS sources FROM reqs GROUP BY scope_id
 ), numbered AS (
     -- a pause of ten minutes ends a session
-    SELECT *, sum(CASE WHEN so_far >= sent - 600 THEN 0 ELSE 1 END) OVER (PARTITION BY scope_id, source_id, run ORDER BY sent, line ROWS UNBOUNDED PRECEDING) AS session
+    SELECT *, sum(CASE WHEN so_far >= sent - 600 THEN 0 ELSE 1 END) OVER (PARTITION BY scope_id, source_id, run ORDER BY sent,
+        line ROWS UNBOUNDED PRECEDING) AS session
     FROM (
-        SELECT *, max(ended) OVER (PARTITION BY scope_id, source_id, run ORDER BY sent, line ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS so_far
+        SELECT *, max(ended) OVER (PARTITION BY scope_id, source_id, run ORDER BY sent, line ROWS BETWEEN UNBOUNDED PRECEDING
+            AND 1 PRECEDING) AS so_far
         FROM reqs
     )
 ), sessions AS MATERIALIZED (
@@ -53,7 +56,8 @@ WITH reqs AS MATERIALIZED (
         UNION ALL SELECT source_id, run, finished_t, -1 FROM every_one WHERE finished_t > started_t
     ) GROUP BY ALL
 ), pieces AS MATERIALIZED (
-    SELECT source_id, run, t AS a, lead(t) OVER w AS b, sum(step) OVER w AS n FROM steps WINDOW w AS (PARTITION BY source_id, run ORDER BY t)
+    SELECT source_id, run, t AS a, lead(t) OVER w AS b, sum(step) OVER w AS n FROM steps WINDOW w AS (PARTITION BY source_id, run
+        ORDER BY t)
 ), loads AS (
     SELECT source_id, t FROM main.server_events WHERE kind IN ('loading', 'loaded', 'restart') AND t IS NOT NULL
 ), gaps AS (
@@ -64,7 +68,8 @@ WITH reqs AS MATERIALIZED (
 ), service AS (
     SELECT
         s.scope_id, max(p.n) AS running_max,
-        sum(p.n * (least(p.b, s.t1) - greatest(p.a, s.t0))) FILTER (p.b > s.t0 AND p.a < s.t1) / nullif(any_value(s.t1 - s.t0), 0) AS in_service
+        sum(p.n * (least(p.b, s.t1) - greatest(p.a, s.t0))) FILTER (p.b > s.t0 AND p.a < s.t1) / nullif(any_value(s.t1 - s.t0),
+            0) AS in_service
     FROM sessions s JOIN pieces p ON p.source_id = s.source_id AND p.run = s.run AND p.b >= s.t0 AND p.a <= s.t1 GROUP BY s.scope_id
 ), finished AS (
     SELECT s.scope_id, count(*) AS completions FROM sessions s JOIN every_one e ON e.source_id = s.source_id AND e.run = s.run
@@ -73,13 +78,15 @@ WITH reqs AS MATERIALIZED (
     SELECT source_id, coalesce(run, 0) AS run, t, row_number() OVER (PARTITION BY source_id, coalesce(run, 0) ORDER BY t, line) AS k
     FROM main.server_events WHERE kind = 'arrival' AND t IS NOT NULL
 ), launches AS (
-    SELECT source_id, run, started_t AS t, row_number() OVER (PARTITION BY source_id, run ORDER BY started_t) AS k FROM every_one WHERE started_t IS NOT NULL
+    SELECT source_id, run, started_t AS t, row_number() OVER (PARTITION BY source_id, run ORDER BY started_t) AS k FROM every_one
+        WHERE started_t IS NOT NULL
 ), paired AS (
     -- arrivals and launches pair by rank, only where every arrival has its launch
     SELECT source_id, run FROM (SELECT source_id, run, count(*) AS n FROM arrivals GROUP BY ALL) a
     JOIN (SELECT source_id, run, count(*) AS n FROM launches GROUP BY ALL) l USING (source_id, run) WHERE a.n = l.n
 ), waits AS (
-    SELECT a.source_id, a.run, a.t AS a, l.t AS b FROM arrivals a JOIN launches l USING (source_id, run, k) JOIN paired USING (source_id, run)
+    SELECT a.source_id, a.run, a.t AS a, l.t AS b FROM arrivals a JOIN launches l USING (source_id, run, k) JOIN paired USING (source_id,
+        run)
     UNION ALL
     SELECT source_id, run, queued_t, began FROM reqs WHERE queued_t IS NOT NULL
 ), wait_known AS (
@@ -87,11 +94,13 @@ WITH reqs AS MATERIALIZED (
 ), wait_pieces AS (
     SELECT source_id, run, t AS a, lead(t) OVER w AS b, sum(step) OVER w AS n FROM (
         SELECT source_id, run, t, sum(step) AS step FROM (
-            SELECT source_id, run, a AS t, 1 AS step FROM waits WHERE b > a + 0.05 UNION ALL SELECT source_id, run, b, -1 FROM waits WHERE b > a + 0.05
+            SELECT source_id, run, a AS t, 1 AS step FROM waits WHERE b > a + 0.05 UNION ALL SELECT source_id, run, b, -1 FROM waits
+                WHERE b > a + 0.05
         ) GROUP BY ALL
     ) WINDOW w AS (PARTITION BY source_id, run ORDER BY t)
 ), queue AS (
-    SELECT s.scope_id, coalesce(sum(least(p.b, s.t1) - greatest(p.a, s.t0)) FILTER (p.n >= 1 AND p.b > s.t0 AND p.a < s.t1), 0) / nullif(any_value(s.t1 - s.t0), 0) AS share
+    SELECT s.scope_id, coalesce(sum(least(p.b, s.t1) - greatest(p.a, s.t0)) FILTER (p.n >= 1 AND p.b > s.t0 AND p.a < s.t1),
+        0) / nullif(any_value(s.t1 - s.t0), 0) AS share
     FROM sessions s JOIN wait_known k ON k.source_id = s.source_id AND k.run = s.run
     LEFT JOIN wait_pieces p ON p.source_id = s.source_id AND p.run = s.run GROUP BY s.scope_id
 ), clients AS (
@@ -104,7 +113,8 @@ WITH reqs AS MATERIALIZED (
     SELECT scope_id, source_id, time, t, sum(running) AS running, sum(waiting) AS waiting, count(waiting) AS known FROM main.server_in_scope
     WHERE running IS NOT NULL AND phase IS DISTINCT FROM 'prefill' GROUP BY ALL
 ), stats AS (
-    SELECT scope_id, avg((waiting >= 1)::INT) FILTER (known > 0) AS waiting_share, count(*) FILTER (known > 0) AS wait_lines, max(running) AS running_max FROM rounds GROUP BY scope_id
+    SELECT scope_id, avg((waiting >= 1)::INT) FILTER (known > 0) AS waiting_share, count(*) FILTER (known > 0) AS wait_lines,
+        max(running) AS running_max FROM rounds GROUP BY scope_id
 ), steady_stats AS (
     SELECT r.scope_id, avg(r.running) AS in_service, count(*) AS lines FROM rounds r JOIN clients c USING (scope_id)
     WHERE r.time >= c.t0 + 10 AND r.time <= c.t1 GROUP BY r.scope_id
@@ -120,21 +130,27 @@ WITH reqs AS MATERIALIZED (
         CASE WHEN n.sources = 1 AND h.unknown_n = 0 THEN coalesce(i.idle_s, 0) / nullif(s.t2 - s.t0, 0) END AS idle_share,
         coalesce(i.gaps, 0) AS gaps, s.t2 - s.t0 AS session_s, l.slots_lo, l.slots_hi, l.slots_origin, l.slots_given, l.slots_ev
     FROM main.scopes sc
-    LEFT JOIN sessions s USING (scope_id) LEFT JOIN service v USING (scope_id) LEFT JOIN finished f USING (scope_id) LEFT JOIN queue q USING (scope_id)
+    LEFT JOIN sessions s USING (scope_id) LEFT JOIN service v USING (scope_id) LEFT JOIN finished f USING (scope_id) LEFT
+        JOIN queue q USING (scope_id)
     LEFT JOIN idle i USING (scope_id) LEFT JOIN sources n USING (scope_id) LEFT JOIN holes h ON h.source_id = s.source_id AND h.run = s.run
-    LEFT JOIN stats st USING (scope_id) LEFT JOIN steady_stats z USING (scope_id) LEFT JOIN client_done d USING (scope_id) LEFT JOIN main.slots l USING (scope_id)
+    LEFT JOIN stats st USING (scope_id) LEFT JOIN steady_stats z USING (scope_id) LEFT JOIN client_done d USING (scope_id) LEFT
+        JOIN main.slots l USING (scope_id)
 )
 SELECT
     scope_id, concurrency AS offered, streams_origin AS offered_origin,
     CASE WHEN streams_origin = 'given' THEN ['streams=' || printf('%g', concurrency)] END AS offered_given,
-    in_service, ev AS in_service_ev, in_service / concurrency AS service_share, CASE WHEN streams_origin = 'given' THEN ['streams=' || printf('%g', concurrency)] END AS service_share_given,
+    in_service, ev AS in_service_ev, in_service / concurrency AS service_share, CASE
+        WHEN streams_origin = 'given' THEN ['streams=' || printf('%g', concurrency)] END AS service_share_given,
     completions, running_max, waiting_share, waiting_seen, idle_share, ev AS idle_share_ev, gaps, session_s, requests,
     slots_lo, slots_hi, running_max - slots_hi AS over_limit_lo, running_max - slots_lo AS over_limit_hi, slots_origin AS over_limit_origin,
     slots_given AS over_limit_given, slots_ev AS over_limit_ev
 FROM chosen
 """
 
-_LOG = "the server's log of the run, from launch to release of every request (llama-server), or its statistics lines together with the client's send and end times"
+_LOG = (
+    "the server's log of the run, from launch to release of every request (llama-server), or its statistics lines together with the "
+    "client's send and end times"
+)
 
 RULE = Rule(
     id="client-limited",
@@ -159,14 +175,18 @@ RULE = Rule(
             "fewer requests are in service than the client claims, and nothing holds them back",
             when=("service_share < too_few", "completions >= enough", "waiting_share <= no_wait", "over_limit < 0"),
             uses=("server", "config"),
-            says="The client offers too little. Of {offered:int} claimed streams {in_service:} are in service ({service_share:share}) over {completions:int} completions, "
+            says="The client offers too little. Of {offered:int} claimed streams {in_service:} are in service ({service_share:share}) "
+            "over {completions:int} completions, "
             "at most {running_max:int} at a time where the server would run {slots:}, and nobody waits.",
         ),
         Route(
             "nothing is in flight for a fifth of the time",
             when=("idle_share >= idle", "gaps >= several_gaps", "completions >= enough"),
             uses=("server",),
-            says="The server is idle between requests. Nothing is in flight for {idle_share:share} of {session_s:s}, in {gaps:int} gaps between {requests:int} requests.",
+            says=(
+                "The server is idle between requests. Nothing is in flight for {idle_share:share} of {session_s:s}, in {gaps:int} gaps "
+                "between {requests:int} requests."
+            ),
         ),
     ),
     ruled_out=(
@@ -180,7 +200,10 @@ RULE = Rule(
             "nearly all claimed streams are in service",
             when=("service_share >= nearly_all", "completions >= enough"),
             uses=("server",),
-            says="The client offers what it claims. {in_service:} of {offered:int} streams are in service over {completions:int} completions.",
+            says=(
+                "The client offers what it claims. {in_service:} of {offered:int} streams are in service over {completions:int} "
+                "completions."
+            ),
         ),
     ),
     fits=(
@@ -189,7 +212,10 @@ RULE = Rule(
             when=("service_share < too_few", "completions >= enough"),
             uses=("server",),
             rivals=("held_back",),
-            says="Fewer requests are in service than claimed. {in_service:} of {offered:int} streams over {completions:int} completions, at most {running_max:int} at a time.",
+            says=(
+                "Fewer requests are in service than claimed. {in_service:} of {offered:int} streams over {completions:int} "
+                "completions, at most {running_max:int} at a time."
+            ),
         ),
     ),
     rivals={
@@ -214,7 +240,8 @@ RULE = Rule(
     next=(
         Experiment(
             "the same server under a client that keeps its streams open",
-            "vllm bench serve --max-concurrency 64 --ignore-eos --random-input-len 512 --random-output-len 256 --num-prompts 640 --save-result --save-detailed",
+            "vllm bench serve --max-concurrency 64 --ignore-eos --random-input-len 512 --random-output-len 256 --num-prompts 640 "
+            "--save-result --save-detailed",
             "the total rises: the client was the limit; it stays: the server is",
             cost=1,
         ),

@@ -26,7 +26,8 @@ WITH linked AS MATERIALIZED (
 ), told AS MATERIALIZED (
     SELECT source_id, coalesce(run, 0) AS run, line, coalesce(detail, 'unnamed') AS what FROM main.server_events WHERE kind = 'fallback'
 ), servers AS (
-    SELECT count(*) AS n FROM (SELECT DISTINCT source_id, coalesce(run, 0) FROM main.server_config UNION SELECT DISTINCT source_id, run FROM told)
+    SELECT count(*) AS n FROM (SELECT DISTINCT source_id, coalesce(run, 0) FROM main.server_config UNION SELECT DISTINCT source_id, run
+        FROM told)
 ), reach AS (
     -- the server that served the scope; where none is known, the only one there is
     SELECT l.scope_id, l.source_id, l.run, TRUE AS sure FROM linked l
@@ -40,11 +41,13 @@ WITH linked AS MATERIALIZED (
     SELECT scope_id, CASE key WHEN 'eager' THEN 'eager' ELSE 'no-flash-attention' END, e.source_id, e.line, origin IN ('logged', 'given')
     FROM (
         SELECT scope_id, key, origin, unnest(ev) AS e FROM main.config_in_scope
-        WHERE (key = 'eager' AND lower(value) IN ('true', '1')) OR (key = 'flash_attn' AND lower(value) IN ('disabled', 'off', 'false', '0'))
+        WHERE (key = 'eager' AND lower(value) IN ('true', '1')) OR (key = 'flash_attn' AND lower(value) IN ('disabled', 'off', 'false',
+            '0'))
     )
 ), found AS (
     SELECT
-        scope_id, count(DISTINCT what) AS fallbacks_seen, string_agg(DISTINCT what, ', ' ORDER BY what) AS what_text, bool_and(sure) AS sure,
+        scope_id, count(DISTINCT what) AS fallbacks_seen, string_agg(DISTINCT what, ', ' ORDER BY what) AS what_text,
+            bool_and(sure) AS sure,
         min_by({'source_id': source_id, 'line': line}, line, 3) AS ev
     FROM lines GROUP BY scope_id
 ), graphs AS (
@@ -54,7 +57,8 @@ WITH linked AS MATERIALIZED (
     FROM main.server_in_scope WHERE cuda_graph IS NOT NULL AND phase IS DISTINCT FROM 'prefill' GROUP BY scope_id
 )
 SELECT
-    sc.scope_id, coalesce(f.fallbacks_seen, 0) AS fallbacks_seen, CASE WHEN NOT f.sure THEN 'estimated' WHEN f.sure THEN 'logged' END AS fallbacks_seen_origin,
+    sc.scope_id, coalesce(f.fallbacks_seen, 0) AS fallbacks_seen, CASE WHEN NOT f.sure THEN 'estimated'
+        WHEN f.sure THEN 'logged' END AS fallbacks_seen_origin,
     f.ev AS fallbacks_seen_ev, f.what_text, g.eager_share, g.ev AS eager_share_ev, g.graph_lines
 FROM main.scopes sc LEFT JOIN found f USING (scope_id) LEFT JOIN graphs g USING (scope_id)
 """

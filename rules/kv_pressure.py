@@ -44,7 +44,8 @@ WITH stats AS MATERIALIZED (
     FROM near_both n ASOF LEFT JOIN (FROM main.scope_windows ORDER BY began) w ON n.time >= w.began
 ), placed AS MATERIALIZED (
     SELECT
-        coalesce(b.scope_id, CASE WHEN i.time <= i.window_end THEN i.window_scope END, i.line_scope, i.next_scope, CASE WHEN i.time IS NULL THEN 0 END) AS scope_id,
+        coalesce(b.scope_id, CASE WHEN i.time <= i.window_end THEN i.window_scope END, i.line_scope, i.next_scope, CASE
+            WHEN i.time IS NULL THEN 0 END) AS scope_id,
         i.* EXCLUDE (line_scope, next_scope, window_scope, window_end)
     FROM in_window i LEFT JOIN bound b USING (source_id)
 ), counted AS (
@@ -52,7 +53,8 @@ WITH stats AS MATERIALIZED (
     SELECT
         scope_id,
         count(*) FILTER (kind = 'retract')
-            + coalesce(max(value) FILTER (kind = 'preempt') - min(value) FILTER (kind = 'preempt') + 1, count(*) FILTER (kind = 'preempt')) AS events,
+            + coalesce(max(value) FILTER (kind = 'preempt') - min(value) FILTER (kind = 'preempt') + 1,
+                count(*) FILTER (kind = 'preempt')) AS events,
         count(*) FILTER (kind = 'kv-full') AS full_seen,
         median(greatest(usage_before, usage_after)) FILTER (kind <> 'kv-full') AS usage_at,
         min_by({'source_id': source_id, 'line': line}, line, 3) AS ev
@@ -76,7 +78,8 @@ WITH stats AS MATERIALIZED (
         -- waiting beside free slots; unknown where somebody waits and the limit is unknown
         CASE WHEN coalesce(max(waiting), 0) = 0 THEN CASE WHEN count(waiting) > 0 THEN 0 END
              WHEN any_value(slots_lo) IS NOT NULL AND any_value(slots_lo) = any_value(slots_hi)
-             THEN avg((waiting >= 1 AND running < slots_lo)::INT) FILTER (waiting IS NOT NULL AND running IS NOT NULL AND phase IS DISTINCT FROM 'prefill') END AS stalled_share,
+             THEN avg((waiting >= 1 AND running < slots_lo)::INT) FILTER (waiting IS NOT NULL AND running IS NOT NULL
+                 AND phase IS DISTINCT FROM 'prefill') END AS stalled_share,
         avg((kv_usage >= 0.95)::INT) AS full_share,
         min_by({'source_id': source_id, 'line': line}, -kv_usage, 2) AS ev
     FROM stats GROUP BY scope_id
@@ -94,21 +97,25 @@ WITH stats AS MATERIALIZED (
         min(CASE WHEN s.server = 'sglang' OR s.preemptions IS NOT NULL OR v.core = 'V0' THEN 1
                  WHEN s.server = 'vllm' AND TRY_CAST(regexp_extract(v.version, '^v?(\\d+)\\.(\\d+)', 1) AS INT) * 1000
                     + TRY_CAST(regexp_extract(v.version, '^v?(\\d+)\\.(\\d+)', 2) AS INT) >= 12 THEN 1 ELSE 0 END) AS would_tell
-    FROM (SELECT scope_id, source_id, any_value(server) AS server, max(preemptions) AS preemptions FROM stats GROUP BY scope_id, source_id) s
+    FROM (SELECT scope_id, source_id, any_value(server) AS server, max(preemptions) AS preemptions FROM stats GROUP BY scope_id,
+        source_id) s
     LEFT JOIN versions v USING (scope_id) GROUP BY s.scope_id
 )
 SELECT
     sc.scope_id,
     coalesce(c.events, 0) + coalesce(t.events, 0) AS events_seen, list_concat(c.ev, t.ev) AS events_seen_ev,
-    p.minutes, CASE WHEN p.minutes > 0 THEN (coalesce(c.events, 0) + coalesce(t.events, 0)) / p.minutes END AS events_per_min, list_concat(c.ev, t.ev) AS events_per_min_ev,
+    p.minutes, CASE WHEN p.minutes > 0 THEN (coalesce(c.events, 0) + coalesce(t.events, 0)) / p.minutes END AS events_per_min,
+        list_concat(c.ev, t.ev) AS events_per_min_ev,
     coalesce(t.usage_at, c.usage_at) AS usage_at_events,
     coalesce(c.full_seen, 0) AS full_seen, c.ev AS full_seen_ev,
     u.usage_max, u.ev AS usage_max_ev, u.usage_lines, u.waiting_max, u.stalled_share, u.full_share,
     s.would_tell, l.slots_lo, l.slots_hi, v.kv_tokens,
-    CASE WHEN v.kv_tokens > 0 THEN printf('The pool holds %.0f tokens.', v.kv_tokens) ELSE 'The size of the pool is not logged.' END AS pool_text
+    CASE WHEN v.kv_tokens > 0 THEN printf('The pool holds %.0f tokens.', v.kv_tokens)
+        ELSE 'The size of the pool is not logged.' END AS pool_text
 FROM main.scopes sc
 LEFT JOIN counted c USING (scope_id) LEFT JOIN told_in_lines t USING (scope_id) LEFT JOIN spans p USING (scope_id)
-LEFT JOIN usage u USING (scope_id) LEFT JOIN sources s USING (scope_id) LEFT JOIN main.slots l USING (scope_id) LEFT JOIN versions v USING (scope_id)
+LEFT JOIN usage u USING (scope_id) LEFT JOIN sources s USING (scope_id) LEFT JOIN main.slots l USING (scope_id) LEFT
+    JOIN versions v USING (scope_id)
 """
 
 _LOG = "the server's log of the run with its statistics lines (KV cache usage, preemptions, retractions), or /metrics before and after it"
@@ -134,7 +141,10 @@ RULE = Rule(
             "requests are taken back more than once a minute with the cache full",
             when=("events_per_min > often", "events_seen >= some_events", "minutes >= a_minute", "usage_at_events >= full"),
             uses=("server",),
-            says="The KV cache runs out. {events_seen:int} preemptions or retractions in {minutes:min} are {events_per_min:} a minute, with the cache at {usage_at_events:share} around them. {pool_text}",
+            says=(
+                "The KV cache runs out. {events_seen:int} preemptions or retractions in {minutes:min} are {events_per_min:} a minute, "
+                "with the cache at {usage_at_events:share} around them. {pool_text}"
+            ),
         ),
     ),
     ruled_out=(
@@ -149,7 +159,10 @@ RULE = Rule(
                 "usage_lines >= enough_lines",
             ),
             uses=("server",),
-            says="The KV cache has room. {usage_max:share} at most in {usage_lines:int} lines, nothing taken back, and nobody waits beside a free slot.",
+            says=(
+                "The KV cache has room. {usage_max:share} at most in {usage_lines:int} lines, nothing taken back, and nobody waits "
+                "beside a free slot."
+            ),
         ),
     ),
     fits=(
@@ -158,14 +171,20 @@ RULE = Rule(
             when=("events_per_min > often", "events_seen >= some_events", "minutes >= a_minute"),
             uses=("server",),
             rivals=("other_reason",),
-            says="Requests are taken back. {events_seen:int} times in {minutes:min}, {events_per_min:} a minute; cache usage around them: {usage_at_events:share}.",
+            says=(
+                "Requests are taken back. {events_seen:int} times in {minutes:min}, {events_per_min:} a minute; cache usage around "
+                "them: {usage_at_events:share}."
+            ),
         ),
         Route(
             "the cache is full while requests wait beside free slots",
             when=("usage_max >= full", "full_share >= stalled", "stalled_share >= stalled", "usage_lines >= enough_lines"),
             uses=("server", "config"),
             rivals=("admission",),
-            says="The KV cache may be the limit. It is at {usage_max:share}, in {full_share:share} of {usage_lines:int} lines at 95 % or more, and requests wait although fewer than {slots:} run.",
+            says=(
+                "The KV cache may be the limit. It is at {usage_max:share}, in {full_share:share} of {usage_lines:int} lines at 95 % "
+                "or more, and requests wait although fewer than {slots:} run."
+            ),
         ),
         Route(
             "the server found no free space in the cache",

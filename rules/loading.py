@@ -22,18 +22,22 @@ from ..engine.rule import STATE, Experiment, Limit, Rival, Route, Rule
 
 FACTS = """
 WITH told AS MATERIALIZED (
-    SELECT source_id, line, kind, detail, t, time FROM main.server_events WHERE kind IN ('loading', 'loaded') AND (t IS NOT NULL OR time IS NOT NULL)
+    SELECT source_id, line, kind, detail, t, time FROM main.server_events WHERE kind IN ('loading', 'loaded')
+        AND (t IS NOT NULL OR time IS NOT NULL)
 ), loads AS MATERIALIZED (
     -- from the first line of loading to the line that says it is done
     SELECT source_id, min(line) AS line, min(t) AS began, max(t) FILTER (kind = 'loaded') AS done, min(time) AS began_at FROM (
-        SELECT *, sum((kind = 'loaded')::INT) OVER (PARTITION BY source_id ORDER BY line ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS nth FROM told
+        SELECT *, sum((kind = 'loaded')::INT) OVER (PARTITION BY source_id ORDER BY line ROWS BETWEEN UNBOUNDED PRECEDING
+            AND 1 PRECEDING) AS nth FROM told
     ) GROUP BY source_id, coalesce(nth, 0) HAVING count(*) FILTER (kind = 'loading') > 0
 ), reqs AS MATERIALIZED (
-    SELECT scope_id, source_id, line, started_t, finished_t FROM main.requests_in_scope WHERE started_t IS NOT NULL AND finished_t > started_t
+    SELECT scope_id, source_id, line, started_t, finished_t FROM main.requests_in_scope WHERE started_t IS NOT NULL
+        AND finished_t > started_t
 ), spans AS (
     SELECT scope_id, source_id, min(started_t) AS first_t, max(finished_t) AS last_t FROM reqs GROUP BY ALL
 ), following AS (
-    SELECT l.*, r.started_t AS next_t, r.scope_id FROM loads l ASOF JOIN reqs r ON l.source_id = r.source_id AND coalesce(l.done, l.began) <= r.started_t
+    SELECT l.*, r.started_t AS next_t, r.scope_id FROM loads l ASOF JOIN reqs r ON l.source_id = r.source_id AND coalesce(l.done,
+        l.began) <= r.started_t
 ), between_requests AS (
     -- a request of the same scope ran before it, and the next one starts as soon as it is done
     SELECT f.scope_id, f.source_id, f.line, f.done - f.began AS took_s FROM following f JOIN spans s USING (scope_id, source_id)
@@ -43,7 +47,8 @@ WITH told AS MATERIALIZED (
     WHERE r.started_t < l.began GROUP BY l.source_id, l.line, l.began
 ), in_flight_scopes AS (
     SELECT DISTINCT r.scope_id, l.source_id, l.line, l.done - l.began AS took_s
-    FROM loads l JOIN before_starts b USING (source_id, line) JOIN reqs r ON r.source_id = l.source_id AND r.started_t < l.began AND r.finished_t > coalesce(l.done, l.began)
+    FROM loads l JOIN before_starts b USING (source_id, line) JOIN reqs r ON r.source_id = l.source_id AND r.started_t < l.began
+        AND r.finished_t > coalesce(l.done, l.began)
     WHERE b.busy_until > l.began
 ), client_spans AS (
     SELECT scope_id, sent_at, finished_at, coalesce(time_unc_s, 1) AS unc_s FROM main.client_requests_in_scope
@@ -52,36 +57,44 @@ WITH told AS MATERIALIZED (
     SELECT c.scope_id, l.source_id, l.line, any_value(l.done - l.began) AS took_s
     FROM loads l JOIN client_spans c ON l.began_at > c.sent_at + c.unc_s + 1 AND l.began_at < c.finished_at - c.unc_s - 1 GROUP BY ALL
 ), lost AS (
-    SELECT scope_id, count(*) AS loads_seen, sum(took_s) AS loading_s, max(took_s) AS longest_s, min_by({'source_id': source_id, 'line': line}, line, 3) AS ev FROM (
-        SELECT DISTINCT scope_id, source_id, line, took_s FROM (FROM between_requests UNION ALL FROM in_flight_scopes UNION ALL FROM in_client)
+    SELECT scope_id, count(*) AS loads_seen, sum(took_s) AS loading_s, max(took_s) AS longest_s, min_by({'source_id': source_id,
+        'line': line}, line, 3) AS ev FROM (
+        SELECT DISTINCT scope_id, source_id, line, took_s FROM (FROM between_requests UNION ALL FROM in_flight_scopes UNION ALL
+            FROM in_client)
     ) GROUP BY scope_id
 ), totals AS (
     SELECT scope_id, sum(last_t - first_t) AS span_s FROM spans GROUP BY scope_id
 ), tells AS (
     -- a log that printed its loading once would print it again
     SELECT s.scope_id, min((t.source_id IS NOT NULL)::INT) AS would_tell
-    FROM (SELECT DISTINCT scope_id, source_id FROM main.requests_in_scope UNION SELECT DISTINCT scope_id, source_id FROM main.server_in_scope) s
+    FROM (SELECT DISTINCT scope_id, source_id FROM main.requests_in_scope UNION SELECT DISTINCT scope_id, source_id
+        FROM main.server_in_scope) s
     LEFT JOIN (SELECT DISTINCT source_id FROM told) t USING (source_id) GROUP BY s.scope_id
 ), inside AS (
-    SELECT w.scope_id, count(*) AS lines_inside FROM told t JOIN main.scope_windows w ON t.time >= w.began - w.unc_s AND t.time <= w.ended + w.unc_s GROUP BY w.scope_id
+    SELECT w.scope_id, count(*) AS lines_inside FROM told t JOIN main.scope_windows w ON t.time >= w.began - w.unc_s
+        AND t.time <= w.ended + w.unc_s GROUP BY w.scope_id
 ), rounds AS MATERIALIZED (
     SELECT
-        scope_id, source_id, cycle, min(line) AS line, min(time) AS time, sum(mem_used) AS mib, sum(util_gpu) AS util, count(*) AS n, count(mem_used) AS mem_n, count(util_gpu) AS util_n
+        scope_id, source_id, cycle, min(line) AS line, min(time) AS time, sum(mem_used) AS mib, sum(util_gpu) AS util, count(*) AS n,
+            count(mem_used) AS mem_n, count(util_gpu) AS util_n
     FROM main.samples_in_load GROUP BY scope_id, source_id, cycle
 ), whole AS (
     SELECT *, n = max(n) OVER (PARTITION BY scope_id, source_id) AND mem_n = n AS complete FROM rounds
 ), growing AS (
     SELECT
-        scope_id, source_id, line, mib - lag(mib) OVER w AS grew, util <= 5 AND util_n = n AND lag(util) OVER w <= 5 AND time - lag(time) OVER w <= 10 AS still
+        scope_id, source_id, line, mib - lag(mib) OVER w AS grew, util <= 5 AND util_n = n AND lag(util) OVER w <= 5
+            AND time - lag(time) OVER w <= 10 AS still
     FROM whole WHERE complete WINDOW w AS (PARTITION BY scope_id, source_id ORDER BY cycle)
 ), rise AS (
-    SELECT scope_id, coalesce(sum(grew) FILTER (still AND grew > 0), 0) AS rise_mib, min_by({'source_id': source_id, 'line': line}, line, 2) FILTER (still AND grew > 0) AS ev
+    SELECT scope_id, coalesce(sum(grew) FILTER (still AND grew > 0), 0) AS rise_mib, min_by({'source_id': source_id, 'line': line}, line,
+        2) FILTER (still AND grew > 0) AS ev
     FROM growing GROUP BY scope_id
 ), memory AS (
     SELECT scope_id, (max(mib) - min(mib)) / nullif(max(mib), 0) AS spread, count(*) AS rounds FROM whole WHERE complete GROUP BY scope_id
 )
 SELECT
-    sc.scope_id, coalesce(l.loads_seen, 0) AS loads_seen, l.ev AS loads_seen_ev, l.loading_s, l.longest_s, l.loading_s / nullif(t.span_s, 0) AS loading_share, t.span_s,
+    sc.scope_id, coalesce(l.loads_seen, 0) AS loads_seen, l.ev AS loads_seen_ev, l.loading_s, l.longest_s, l.loading_s / nullif(t.span_s,
+        0) AS loading_share, t.span_s,
     coalesce(i.lines_inside, 0) AS lines_inside_seen, x.would_tell,
     r.rise_mib, r.rise_mib / (m.file_bytes / 1048576) AS rise_share, r.ev AS rise_share_ev, m.file_bytes / 1048576 AS weights_mib,
     y.spread AS memory_spread, y.rounds
@@ -91,7 +104,10 @@ LEFT JOIN rise r USING (scope_id) LEFT JOIN memory y USING (scope_id) CROSS JOIN
 """
 
 _LOG = "the whole log of the server, with times, from its start (Ollama: journalctl -u ollama -o short-iso-precise)"
-_MEMORY = "nvidia-smi --query-gpu=timestamp,index,utilization.gpu,memory.used --format=csv,nounits -l 1 > smi.csv   (all cards, through the load), and the size of the weights"
+_MEMORY = (
+    "nvidia-smi --query-gpu=timestamp,index,utilization.gpu,memory.used --format=csv,nounits -l 1 > smi.csv   (all cards, through the "
+    "load), and the size of the weights"
+)
 
 RULE = Rule(
     id="loading",
@@ -111,13 +127,19 @@ RULE = Rule(
             "the server loads or compiles while requests wait for it",
             when=("loads_seen >= 1", "longest_s > noticed"),
             uses=("server",),
-            says="Requests wait for loading. {loads_seen:int} times between or during requests, {loading_s:s} of {span_s:s} ({loading_share:share}), the longest {longest_s:s}.",
+            says=(
+                "Requests wait for loading. {loads_seen:int} times between or during requests, {loading_s:s} of {span_s:s} "
+                "({loading_share:share}), the longest {longest_s:s}."
+            ),
         ),
         Route(
             "the cards' memory fills up while requests are in flight and no kernel runs",
             when=("rise_share >= grown", "rounds >= enough"),
             uses=("util", "server"),
-            says="Weights are loaded while requests wait. The cards' memory grows by {rise_mib:MiB}, {rise_share:share} of the weights, while they do nothing.",
+            says=(
+                "Weights are loaded while requests wait. The cards' memory grows by {rise_mib:MiB}, {rise_share:share} of the weights, "
+                "while they do nothing."
+            ),
         ),
     ),
     ruled_out=(
@@ -125,7 +147,10 @@ RULE = Rule(
             "no line of loading during the load, and the memory is flat",
             when=("loads_seen <= 0", "lines_inside_seen <= 0", "would_tell >= 1", "memory_spread <= flat", "rounds >= enough"),
             uses=("util", "server"),
-            says="Nothing is loaded during the load. The log, which shows loading elsewhere, has none here, and the cards' memory stays within {memory_spread:share} over {rounds:int} rounds.",
+            says=(
+                "Nothing is loaded during the load. The log, which shows loading elsewhere, has none here, and the cards' memory stays "
+                "within {memory_spread:share} over {rounds:int} rounds."
+            ),
         ),
     ),
     fits=(
@@ -154,7 +179,10 @@ RULE = Rule(
         "rounds": _MEMORY,
     },
     means="This time is outside of serving. It is cut out of every rate.",
-    remedy="Keep the model loaded (OLLAMA_KEEP_ALIVE, one num_ctx for all clients), warm up before measuring, keep compile caches between starts.",
+    remedy=(
+        "Keep the model loaded (OLLAMA_KEEP_ALIVE, one num_ctx for all clients), warm up before measuring, keep compile caches between "
+        "starts."
+    ),
     not_a_remedy="Faster decoding does not shorten it; a faster disk or link may.",
     next=(
         Experiment(

@@ -5,7 +5,8 @@ What it finds
     several tokens counted as one.
 
 Why it matters
-    A buffering proxy turned a first token of 22 ms into 287 ms and a gap of 5.5 ms into 1.6 ms. Rates, first-token times and queues that are
+    A buffering proxy turned a first token of 22 ms into 287 ms and a gap of 5.5 ms into 1.6 ms. Rates, first-token times and queues that
+    are
     computed from such times are of the proxy.
 
 How it decides
@@ -43,7 +44,8 @@ WITH client AS MATERIALIZED (
 ), server AS (
     SELECT
         scope_id, median(decode_ms / decode_steps) AS itl_ms, count(*) AS n, min_by({'source_id': source_id, 'line': line}, line, 2) AS ev
-    FROM main.requests_in_scope WHERE decode_ms > 0 AND decode_steps >= 20 AND scope_id > 0 AND how IN ('given', 'matched to the step', 'alone in the server')
+    FROM main.requests_in_scope WHERE decode_ms > 0 AND decode_steps >= 20 AND scope_id > 0 AND how IN ('given', 'matched to the step',
+        'alone in the server')
     GROUP BY scope_id
 )
 SELECT
@@ -57,7 +59,10 @@ FROM main.scopes sc LEFT JOIN told c USING (scope_id) LEFT JOIN tables t USING (
 
 _CLIENT = "a client that records every token's arrival (vllm bench serve --save-detailed, sglang.bench_serving --output-details)"
 _SERVER = "the server's log with its eval time per request"
-_AT_ONCE = "Answers come all at once. {at_once_share:share} of {answers:int} answers of 20 tokens and more arrive with less than 0.2 ms per token or in one piece: nothing streams to this client."
+_AT_ONCE = (
+    "Answers come all at once. {at_once_share:share} of {answers:int} answers of 20 tokens and more arrive with less than 0.2 ms per "
+    "token or in one piece: nothing streams to this client."
+)
 _ONCE = ("at_once_share >= nearly_all", "answers >= several")
 
 RULE = Rule(
@@ -86,7 +91,8 @@ RULE = Rule(
             "the client sees tokens faster than the server makes them",
             when=("itl_ratio < too_fast", "client_n >= enough", "server_n >= enough"),
             uses=("server",),
-            says="The client's token times are not the server's. {client_itl_ms:ms} per token at the client ({client_n:int} requests), {server_itl_ms:ms} at the server ({server_n:int}), "
+            says="The client's token times are not the server's. {client_itl_ms:ms} per token at the client ({client_n:int} requests), "
+            "{server_itl_ms:ms} at the server ({server_n:int}), "
             "a ratio of {itl_ratio:}: something between them buffers.",
         ),
         Route("answers come all at once", when=_ONCE, uses=("server",), says=_AT_ONCE),
@@ -105,7 +111,10 @@ RULE = Rule(
                 "server_n >= enough",
             ),
             uses=("server",),
-            says="The client's token times are the server's. {client_itl_ms:ms} and {server_itl_ms:ms} per token, {arrivals:int} arrivals per answer, {under_2ms:share} of the gaps under 2 ms.",
+            says=(
+                "The client's token times are the server's. {client_itl_ms:ms} and {server_itl_ms:ms} per token, {arrivals:int} "
+                "arrivals per answer, {under_2ms:share} of the gaps under 2 ms."
+            ),
         ),
     ),
     fits=(
@@ -121,7 +130,10 @@ RULE = Rule(
             when=("itl_ratio > too_slow", "client_n >= enough", "server_n >= enough"),
             uses=("server",),
             rivals=("other_requests",),
-            says="The client's time per token is above the server's. {client_itl_ms:ms} and {server_itl_ms:ms}, a ratio of {itl_ratio:}: pieces of several tokens may be counted as one.",
+            says=(
+                "The client's time per token is above the server's. {client_itl_ms:ms} and {server_itl_ms:ms}, a ratio of "
+                "{itl_ratio:}: pieces of several tokens may be counted as one."
+            ),
         ),
     ),
     rivals={

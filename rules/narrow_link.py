@@ -9,7 +9,8 @@ Why it matters
 
 How it decides
     Only samples of a working card count (10 % utilisation or more): an idle card lowers its link to save power, and that is no fault.
-    Confirmed: the current generation or width is under the possible one in 90 % of ten loaded samples or more. Ruled out: on every card it is
+    Confirmed: the current generation or width is under the possible one in 90 % of ten loaded samples or more. Ruled out: on every card
+    it is
     the possible one in all but 5 % of them.
 
 Known problems
@@ -27,14 +28,16 @@ WITH loaded AS (
     FROM main.samples_in_load WHERE util_gpu >= 10
 ), cards AS (
     SELECT
-        scope_id, host, gpu, avg(narrow::INT) AS narrow_share, avg(full_link::INT) AS full_share, count(narrow) AS n, count(full_link) AS full_n,
+        scope_id, host, gpu, avg(narrow::INT) AS narrow_share, avg(full_link::INT) AS full_share, count(narrow) AS n,
+            count(full_link) AS full_n,
         median(pcie_gen) AS gen, median(pcie_width) AS width, max(pcie_gen_max) AS gen_max, max(pcie_width_max) AS width_max,
         min_by({'source_id': source_id, 'line': line}, line, 3) FILTER (narrow) AS ev
     FROM loaded GROUP BY scope_id, host, gpu
 ), worst AS (
     SELECT * FROM cards QUALIFY row_number() OVER (PARTITION BY scope_id ORDER BY narrow_share * least(n, 10) DESC NULLS LAST, gpu) = 1
 ), every_card AS (
-    SELECT scope_id, count(*) AS cards, min(full_n) AS samples_each, min(full_share) AS full_share_min, count(*) FILTER (n >= 10 AND narrow_share >= 0.9) AS narrow_cards
+    SELECT scope_id, count(*) AS cards, min(full_n) AS samples_each, min(full_share) AS full_share_min, count(*) FILTER (n >= 10
+        AND narrow_share >= 0.9) AS narrow_cards
     FROM cards GROUP BY scope_id
 ), readings AS (
     SELECT DISTINCT scope_id, host, gpu FROM main.samples_in_load WHERE util_gpu IS NOT NULL
@@ -44,16 +47,19 @@ WITH loaded AS (
     SELECT scope_id, any_value(value) AS split FROM main.config_in_scope WHERE key = 'split' GROUP BY scope_id
 )
 SELECT
-    sc.scope_id, w.narrow_share, w.ev AS narrow_share_ev, w.n AS narrow_samples, w.gpu AS narrow_gpu, w.gen, w.width, w.gen_max, w.width_max,
+    sc.scope_id, w.narrow_share, w.ev AS narrow_share_ev, w.n AS narrow_samples, w.gpu AS narrow_gpu, w.gen, w.width, w.gen_max,
+        w.width_max,
     e.narrow_cards, e.cards, e.samples_each, e.full_share_min, a.cards_seen - e.cards AS cards_idle,
     CASE WHEN p.split IN ('layer', 'pipeline') THEN 'The model is split by layers, whose decode hardly uses the link.'
          WHEN p.split = 'tensor' THEN 'The model is split by tensors, whose prefill crosses the link at every layer.'
          ELSE 'What it costs depends on what crosses the link.' END AS split_text
-FROM main.scopes sc LEFT JOIN worst w USING (scope_id) LEFT JOIN every_card e USING (scope_id) LEFT JOIN all_cards a USING (scope_id) LEFT JOIN split p USING (scope_id)
+FROM main.scopes sc LEFT JOIN worst w USING (scope_id) LEFT JOIN every_card e USING (scope_id) LEFT JOIN all_cards a USING (scope_id)
+    LEFT JOIN split p USING (scope_id)
 """
 
 _RECORD = (
-    "nvidia-smi --query-gpu=timestamp,index,utilization.gpu,pcie.link.gen.current,pcie.link.gen.max,pcie.link.width.current,pcie.link.width.max "
+    "nvidia-smi "
+    "--query-gpu=timestamp,index,utilization.gpu,pcie.link.gen.current,pcie.link.gen.max,pcie.link.width.current,pcie.link.width.max "
     "--format=csv,nounits -l 1 > link.csv   (while the load runs)"
 )
 
@@ -74,7 +80,8 @@ RULE = Rule(
             "the link of a working card is under what it could be",
             when=("narrow_share >= mostly", "narrow_samples >= enough"),
             uses=("util",),
-            says="A link is narrower than it could be. GPU {narrow_gpu:int} under load: generation {gen:int} of {gen_max:int}, {width:int} of {width_max:int} lanes, "
+            says="A link is narrower than it could be. GPU {narrow_gpu:int} under load: generation {gen:int} of {gen_max:int}, "
+            "{width:int} of {width_max:int} lanes, "
             "in {narrow_share:share} of {narrow_samples:int} loaded samples ({narrow_cards:int} of {cards:int} cards). {split_text}",
         ),
     ),
@@ -83,7 +90,10 @@ RULE = Rule(
             "every working card has its full link",
             when=("full_share_min >= always", "samples_each >= enough", "cards_idle <= 0"),
             uses=("util",),
-            says="The links are as wide as they can be. {cards:int} cards, at their full generation and width in {full_share_min:share} of at least {samples_each:int} loaded samples each.",
+            says=(
+                "The links are as wide as they can be. {cards:int} cards, at their full generation and width in {full_share_min:share} "
+                "of at least {samples_each:int} loaded samples each."
+            ),
         ),
     ),
     collect={

@@ -16,7 +16,8 @@ How it decides
 
 Known problems
     "offloaded N/N" does not prove it: expert tensors can be sent to the CPU one by one. That it is the cause of a slow token needs the
-    measured bandwidth of the host memory, or the same run with another offload: this rule confirms the state only. While it is open, memory,
+    measured bandwidth of the host memory, or the same run with another offload: this rule confirms the state only. While it is open,
+    memory,
     link and compute verdicts speak of the cards' part.
 """
 
@@ -28,7 +29,8 @@ WITH settings AS MATERIALIZED (
         scope_id,
         min(num_lo) FILTER (key = 'layers_offloaded') AS offloaded_lo, max(num_hi) FILTER (key = 'layers_offloaded') AS offloaded_hi,
         min(num_lo) FILTER (key = 'layers_total') AS total_lo, max(num_hi) FILTER (key = 'layers_total') AS total_hi,
-        any_value(origin) FILTER (key = 'layers_offloaded') AS offloaded_origin, any_value(ev) FILTER (key = 'layers_offloaded') AS offloaded_ev,
+        any_value(origin) FILTER (key = 'layers_offloaded') AS offloaded_origin,
+            any_value(ev) FILTER (key = 'layers_offloaded') AS offloaded_ev,
         min(num_lo) FILTER (key = 'cpu_model_mib') AS cpu_lo, max(num_hi) FILTER (key = 'cpu_model_mib') AS cpu_hi,
         any_value(origin) FILTER (key = 'cpu_model_mib') AS cpu_origin, any_value(ev) FILTER (key = 'cpu_model_mib') AS cpu_ev,
         any_value(value) FILTER (key = 'split') AS split,
@@ -56,7 +58,8 @@ WITH settings AS MATERIALIZED (
         min_by({'source_id': r.source_id, 'line': r.line}, r.line, 2) AS ev
     FROM rounds r JOIN sizes z USING (scope_id, source_id) WHERE r.n = z.cards AND r.known = r.n GROUP BY r.scope_id
 ), per_card AS (
-    SELECT scope_id, host, gpu, avg(util_gpu) AS util, avg(util_mem) AS util_mem FROM main.samples_in_load WHERE util_gpu IS NOT NULL GROUP BY scope_id, host, gpu
+    SELECT scope_id, host, gpu, avg(util_gpu) AS util, avg(util_mem) AS util_mem FROM main.samples_in_load WHERE util_gpu IS NOT NULL
+        GROUP BY scope_id, host, gpu
 ), utils AS (
     SELECT
         scope_id, max(util) AS util_card_max, min(util) AS util_card_min, sum(util) AS util_sum_mean, max(util_mem) AS util_mem_max,
@@ -73,7 +76,8 @@ WITH settings AS MATERIALIZED (
 SELECT
     sc.scope_id,
     w.mib AS weights_mib, w.ev AS weights_mib_ev, w.given AS weights_mib_given,
-    s.cpu_lo AS cpu_mib_lo, s.cpu_hi AS cpu_mib_hi, s.cpu_origin AS cpu_mib_origin, s.cpu_ev AS cpu_mib_ev, d.mib_lo AS device_mib_lo, d.mib_hi AS device_mib_hi,
+    s.cpu_lo AS cpu_mib_lo, s.cpu_hi AS cpu_mib_hi, s.cpu_origin AS cpu_mib_origin, s.cpu_ev AS cpu_mib_ev, d.mib_lo AS device_mib_lo,
+        d.mib_hi AS device_mib_hi,
     CASE WHEN s.cpu_lo IS NOT NULL AND w.mib > 0 THEN
         CASE WHEN d.mib_hi IS NULL OR e.mib IS NULL OR s.split IN ('row', 'tensor') THEN 0
              ELSE greatest(0, least(s.cpu_lo, w.mib - d.mib_hi) - e.mib) / w.mib END
@@ -81,12 +85,14 @@ SELECT
     CASE WHEN s.cpu_hi IS NOT NULL AND w.mib > 0 THEN s.cpu_hi / w.mib END AS outside_share_hi,
     s.cpu_origin AS outside_share_origin, s.cpu_ev AS outside_share_ev,
     s.offloaded_lo AS layers_on_cards_lo, s.offloaded_hi AS layers_on_cards_hi, s.total_hi AS layers,
-    (s.total_lo - s.offloaded_hi) AS layers_left_lo, (s.total_hi - s.offloaded_lo) AS layers_left_hi, s.offloaded_origin AS layers_left_origin,
+    (s.total_lo - s.offloaded_hi) AS layers_left_lo, (s.total_hi - s.offloaded_lo) AS layers_left_hi,
+        s.offloaded_origin AS layers_left_origin,
     s.offloaded_ev AS layers_left_ev,
     -- the output layer is counted as one
     (s.total_lo - 1 - s.offloaded_hi) / nullif(s.total_lo - 1, 0) AS layers_left_share, s.offloaded_origin AS layers_left_share_origin,
     s.offloaded_ev AS layers_left_share_ev,
-    m.used_min / w.mib AS held_share_min, m.used_max / w.mib AS held_share_max, m.used_max AS used_mib, m.ev AS held_share_max_ev, m.rounds, m.cards,
+    m.used_min / w.mib AS held_share_min, m.used_max / w.mib AS held_share_max, m.used_max AS used_mib, m.ev AS held_share_max_ev,
+        m.rounds, m.cards,
     coalesce(t.tokens_seen, 0) AS tokens_seen,
     CASE WHEN coalesce(s.devices, g.cards) IS NOT NULL THEN greatest(0, coalesce(s.devices, g.cards) - m.cards) END AS cards_missing,
     u.util_card_max, u.util_card_min, u.util_sum_mean, u.util_mem_max, u.cards_text
@@ -97,7 +103,10 @@ CROSS JOIN weights w CROSS JOIN embedding e CROSS JOIN stated g
 """
 
 _LOG = "the server's start-up log with the buffer sizes and 'offloaded k/n layers' (llama-server -lv 4, Ollama's server log)"
-_MEMORY = "nvidia-smi --query-gpu=timestamp,index,name,memory.used,memory.total,utilization.gpu --format=csv,nounits -l 1 > smi.csv   (all cards, under load), and the size of the weights"
+_MEMORY = (
+    "nvidia-smi --query-gpu=timestamp,index,name,memory.used,memory.total,utilization.gpu --format=csv,nounits -l 1 > smi.csv   (all "
+    "cards, under load), and the size of the weights"
+)
 
 RULE = Rule(
     id="off-gpu",
@@ -122,21 +131,28 @@ RULE = Rule(
             "the log puts weights into host memory",
             when=("outside_share >= some",),
             uses=("config",),
-            says="Weights lie outside GPU memory. CPU buffers of {cpu_mib:MiB}, the cards' of {device_mib:MiB}, {weights_mib:MiB} of weights: {outside_share:share} are outside, "
+            says="Weights lie outside GPU memory. CPU buffers of {cpu_mib:MiB}, the cards' of {device_mib:MiB}, {weights_mib:MiB} of "
+            "weights: {outside_share:share} are outside, "
             "without the token embedding at the low end.",
         ),
         Route(
             "the log leaves a fifth of the layers to the CPU",
             when=("layers_left_share >= fifth",),
             uses=("config",),
-            says="Weights lie outside GPU memory. {layers_on_cards:int} of {layers:int} layers are on the cards, {layers_left_share:share} are not.",
+            says=(
+                "Weights lie outside GPU memory. {layers_on_cards:int} of {layers:int} layers are on the cards, "
+                "{layers_left_share:share} are not."
+            ),
         ),
         Route(
             "tokens flow while the cards hold less than half of the weights",
             when=("tokens_seen >= 1", "held_share_max < half_held", "rounds >= enough"),
             uses=("util", "server"),
             rivals=("elsewhere",),
-            says="The model is not in the memory of these cards. They hold {used_mib:MiB} at most, the weights are {weights_mib:MiB}, and tokens flow.",
+            says=(
+                "The model is not in the memory of these cards. They hold {used_mib:MiB} at most, the weights are {weights_mib:MiB}, "
+                "and tokens flow."
+            ),
         ),
     ),
     ruled_out=(
@@ -144,7 +160,8 @@ RULE = Rule(
             "all layers and experts are on the cards, and their memory holds the weights",
             when=("layers_left <= 0", "outside_share < some", "held_share_min >= all_held", "rounds >= enough"),
             uses=("config", "util"),
-            says="The weights are in GPU memory. {layers_on_cards:int} of {layers:int} layers on the cards, CPU buffers of {cpu_mib:MiB} ({outside_share:share} of the weights), "
+            says="The weights are in GPU memory. {layers_on_cards:int} of {layers:int} layers on the cards, CPU buffers of "
+            "{cpu_mib:MiB} ({outside_share:share} of the weights), "
             "and the cards hold {held_share_min:share} of the weights' size or more.",
         ),
     ),
@@ -168,7 +185,10 @@ RULE = Rule(
             ),
             uses=("util", "config"),
             rivals=("waiting", "elsewhere"),
-            says="The cards are a little busy each. {cards_text} = {util_sum_mean:%}, memory at {util_mem_max:%} at most, and {layers_left:int} layers are not on the cards.",
+            says=(
+                "The cards are a little busy each. {cards_text} = {util_sum_mean:%}, memory at {util_mem_max:%} at most, and "
+                "{layers_left:int} layers are not on the cards."
+            ),
         ),
     ),
     rivals={
@@ -198,7 +218,10 @@ RULE = Rule(
         "cards_missing": "the server's start-up log, which names its devices, or --given gpu.count=N",
     },
     means="The CPU is one more stage of every token: its time adds to that of the cards.",
-    remedy="Put everything on the cards: a smaller quantisation, a shorter context, a quantised KV cache, or experts alone on the CPU where it must be.",
+    remedy=(
+        "Put everything on the cards: a smaller quantisation, a shorter context, a quantised KV cache, or experts alone on the CPU "
+        "where it must be."
+    ),
     not_a_remedy="A faster card or a faster link between cards does not shorten the CPU's part of a token.",
     next=(
         Experiment(

@@ -24,26 +24,31 @@ from ..engine.rule import STATE, Experiment, Limit, Rival, Route, Rule
 
 FACTS = """
 WITH timed AS (
-    SELECT p.*, c.offset_s IS NOT NULL AND p.time IS NOT NULL AS on_axis, coalesce(c.uncertainty_s, 1) AS own_unc_s, coalesce(c.estimated, FALSE) AS own_estimated, b.label AS bound
+    SELECT p.*, c.offset_s IS NOT NULL AND p.time IS NOT NULL AS on_axis, coalesce(c.uncertainty_s, 1) AS own_unc_s, coalesce(c.estimated,
+        FALSE) AS own_estimated, b.label AS bound
     FROM main.gpu_processes p LEFT JOIN main.clocks c USING (source_id) LEFT JOIN main.bindings b USING (source_id)
     WHERE p.pid IS NOT NULL AND coalesce(p.kind, 'C') LIKE '%C%'
 ), placed AS MATERIALIZED (
-    SELECT s.scope_id, 1 AS in_load, t.* EXCLUDE (on_axis, own_unc_s, own_estimated, bound) FROM timed t JOIN main.scopes s ON s.label = t.bound
+    SELECT s.scope_id, 1 AS in_load, t.* EXCLUDE (on_axis, own_unc_s, own_estimated, bound) FROM timed t
+        JOIN main.scopes s ON s.label = t.bound
     UNION ALL
     SELECT w.scope_id, (NOT (w.estimated OR t.own_estimated))::INT, t.* EXCLUDE (on_axis, own_unc_s, own_estimated, bound)
     FROM (FROM timed WHERE on_axis AND bound IS NULL) t ASOF JOIN (FROM main.scope_windows ORDER BY began) w ON t.time >= w.began
     WHERE t.time >= w.began + t.own_unc_s + w.unc_s + 1 AND t.time <= w.ended - t.own_unc_s - w.unc_s
     UNION ALL
-    SELECT 0, 0, t.* EXCLUDE (on_axis, own_unc_s, own_estimated, bound) FROM timed t WHERE bound IS NULL AND (NOT on_axis OR NOT EXISTS (FROM main.scope_windows))
+    SELECT 0, 0, t.* EXCLUDE (on_axis, own_unc_s, own_estimated, bound) FROM timed t WHERE bound IS NULL
+        AND (NOT on_axis OR NOT EXISTS (FROM main.scope_windows))
 ), per_pid AS (
-    SELECT scope_id, source_id, host, gpu, cycle, pid, any_value(name) AS name, max(util_gpu) AS util, max(mem_used) AS mib, min(line) AS line, min(in_load) AS in_load
+    SELECT scope_id, source_id, host, gpu, cycle, pid, any_value(name) AS name, max(util_gpu) AS util, max(mem_used) AS mib,
+        min(line) AS line, min(in_load) AS in_load
     FROM placed GROUP BY scope_id, source_id, host, gpu, cycle, pid
 ), ranked AS (
     SELECT
         *, row_number() OVER w AS rank, first_value(name) OVER w AS main_name
     FROM per_pid WINDOW w AS (PARTITION BY scope_id, source_id, host, gpu, cycle ORDER BY mib DESC NULLS LAST, util DESC NULLS LAST, pid)
 ), others AS (
-    SELECT *, (name IS DISTINCT FROM main_name AND name IS NOT NULL AND main_name IS NOT NULL) AS stranger, util > 0 OR mib >= 512 AS active FROM ranked WHERE rank > 1
+    SELECT *, (name IS DISTINCT FROM main_name AND name IS NOT NULL AND main_name IS NOT NULL) AS stranger,
+        util > 0 OR mib >= 512 AS active FROM ranked WHERE rank > 1
 ), found AS (
     SELECT
         scope_id, gpu,
@@ -59,7 +64,8 @@ WITH timed AS (
 ), outside AS (
     SELECT max(util) AS idle_util, max(n) AS idle_samples, any_value(ev) AS ev FROM (
         SELECT
-            host, gpu, quantile_cont(util_gpu, 0.5) AS util, count(*) AS n, min_by({'source_id': source_id, 'line': line}, line, 2) FILTER (util_gpu > 0) AS ev
+            host, gpu, quantile_cont(util_gpu, 0.5) AS util, count(*) AS n, min_by({'source_id': source_id, 'line': line}, line,
+                2) FILTER (util_gpu > 0) AS ev
         FROM main.samples_outside_load WHERE util_gpu IS NOT NULL GROUP BY host, gpu HAVING count(*) >= 10
     )
 )
@@ -91,7 +97,8 @@ RULE = Rule(
             "a second compute process of another name is on a card during the load",
             when=("stranger_rounds >= rounds",),
             uses=("util",),
-            says="Another process uses the cards. GPU {other_gpu:int} has one beside the server in {stranger_rounds:int} of {process_rounds:int} rounds, "
+            says="Another process uses the cards. GPU {other_gpu:int} has one beside the server in {stranger_rounds:int} of "
+            "{process_rounds:int} rounds, "
             "with {other_util:%} of the time in its kernels and {other_mib:MiB} at most.",
         ),
     ),
@@ -101,14 +108,20 @@ RULE = Rule(
             when=("other_rounds >= 1",),
             uses=("util",),
             rivals=("same_server",),
-            says="There is a second compute process. GPU {other_gpu:int}, in {other_rounds:int} of {process_rounds:int} rounds, {other_util:%} of the time and {other_mib:MiB} at most.",
+            says=(
+                "There is a second compute process. GPU {other_gpu:int}, in {other_rounds:int} of {process_rounds:int} rounds, "
+                "{other_util:%} of the time and {other_mib:MiB} at most."
+            ),
         ),
         Route(
             "kernels run on a card while the server has nothing in flight",
             when=("idle_util >= working", "idle_samples >= idle_n"),
             uses=("util", "server"),
             rivals=("spin",),
-            says="A card works while nothing is in flight. {idle_util:%} of the time in the median of {idle_samples:int} samples outside the load.",
+            says=(
+                "A card works while nothing is in flight. {idle_util:%} of the time in the median of {idle_samples:int} samples "
+                "outside the load."
+            ),
         ),
     ),
     rivals={

@@ -11,7 +11,8 @@ Why it matters
 How it decides
     p_dyn = (power - idle power) / (limit - idle power), with the idle power of the same card in the same log and a context on it,
     never from a catalogue. Ten windows or more with 90 % utilisation and p_dyn of at most 0.10 fit. Confirmed as a state: two or
-    more ranks of one collective, and in ten of those windows no token flows by the server's lines, or SM_ACTIVE is at most 0.2 with DRAM_ACTIVE
+    more ranks of one collective, and in ten of those windows no token flows by the server's lines, or SM_ACTIVE is at most 0.2 with
+    DRAM_ACTIVE
     at most 0.02. Ruled out: the server has one rank; or on every card the memory is read in a fifth of the time or more.
 
 Known problems
@@ -41,7 +42,8 @@ WITH limits AS (
     -- one window a second at most: the driver averages over up to one
     SELECT *, coalesce(floor(t), cycle) AS second FROM readings WHERE util_gpu >= 90 AND p_dyn <= 0.10
 ), rates AS (
-    SELECT scope_id, time, sum(gen_tok_s) AS gen, sum(prompt_tok_s) AS prompt, count(gen_tok_s) = count(*) AND count(prompt_tok_s) = count(*) AS known
+    SELECT scope_id, time, sum(gen_tok_s) AS gen, sum(prompt_tok_s) AS prompt, count(gen_tok_s) = count(*)
+        AND count(prompt_tok_s) = count(*) AS known
     FROM main.server_in_scope WHERE time IS NOT NULL AND phase IS NULL GROUP BY scope_id, time
 ), silent AS (
     -- the line after a sample tells the tokens of the interval the sample lies in
@@ -50,45 +52,56 @@ WITH limits AS (
     WHERE r.time - s.time <= 30 AND r.known AND r.gen = 0 AND r.prompt = 0 GROUP BY s.scope_id, s.host, s.gpu
 ), per_card AS (
     SELECT
-        s.scope_id, s.host, s.gpu, count(DISTINCT s.second) AS windows, avg(s.p_dyn) AS p_dyn, avg(s.util_gpu) AS util, avg(s.power_w) AS power_w,
+        s.scope_id, s.host, s.gpu, count(DISTINCT s.second) AS windows, avg(s.p_dyn) AS p_dyn, avg(s.util_gpu) AS util,
+            avg(s.power_w) AS power_w,
         count(DISTINCT s.second) FILTER (s.sm_active <= 0.2 AND s.dram_active <= 0.02) AS idle_counter_windows,
         min_by({'source_id': s.source_id, 'line': s.line}, s.line, 3) AS ev
     FROM spins s GROUP BY s.scope_id, s.host, s.gpu
 ), worst AS (
-    SELECT p.*, coalesce(q.silent_windows, 0) AS silent_windows FROM per_card p LEFT JOIN silent q ON q.scope_id = p.scope_id AND q.gpu = p.gpu AND q.host IS NOT DISTINCT FROM p.host
-    QUALIFY row_number() OVER (PARTITION BY p.scope_id ORDER BY coalesce(q.silent_windows, 0) DESC, idle_counter_windows DESC, windows DESC, p.gpu) = 1
+    SELECT p.*, coalesce(q.silent_windows, 0) AS silent_windows FROM per_card p LEFT JOIN silent q ON q.scope_id = p.scope_id
+        AND q.gpu = p.gpu AND q.host IS NOT DISTINCT FROM p.host
+    QUALIFY row_number() OVER (PARTITION BY p.scope_id ORDER BY coalesce(q.silent_windows, 0) DESC, idle_counter_windows DESC,
+        windows DESC, p.gpu) = 1
 ), cards AS (
     SELECT
         scope_id, host, gpu, avg(util_mem) FILTER (util_gpu >= 90) AS mem, avg(dram_active) FILTER (util_gpu >= 90) AS dram,
-        count(util_mem) FILTER (util_gpu >= 90) AS mem_n, count(dram_active) FILTER (util_gpu >= 90) AS dram_n, avg(p_dyn) AS p_dyn, count(p_dyn) AS power_n
+        count(util_mem) FILTER (util_gpu >= 90) AS mem_n, count(dram_active) FILTER (util_gpu >= 90) AS dram_n, avg(p_dyn) AS p_dyn,
+            count(p_dyn) AS power_n
     FROM readings GROUP BY scope_id, host, gpu
 ), over_cards AS (
     SELECT
-        scope_id, count(*) AS cards, CASE WHEN min(mem_n) >= 10 THEN min(mem) END AS mem_min, CASE WHEN min(dram_n) >= 10 THEN min(dram) END AS dram_min,
+        scope_id, count(*) AS cards, CASE WHEN min(mem_n) >= 10 THEN min(mem) END AS mem_min, CASE
+            WHEN min(dram_n) >= 10 THEN min(dram) END AS dram_min,
         arg_max(gpu, p_dyn) AS hot_gpu, max(p_dyn) AS hot_p_dyn, min(power_n) AS power_known
     FROM cards GROUP BY scope_id
 ), settings AS (
     SELECT
         scope_id, min(num_lo) FILTER (key = 'tensor_parallel') AS tp_lo, max(num_hi) FILTER (key = 'tensor_parallel') AS tp_hi,
-        max(num_hi) FILTER (key = 'pipeline_parallel') AS pp_hi, min(num_lo) FILTER (key = 'pipeline_parallel') AS pp_lo, max(num_hi) FILTER (key = 'data_parallel') AS dp_hi,
+        max(num_hi) FILTER (key = 'pipeline_parallel') AS pp_hi, min(num_lo) FILTER (key = 'pipeline_parallel') AS pp_lo,
+            max(num_hi) FILTER (key = 'data_parallel') AS dp_hi,
         any_value(value) FILTER (key = 'split') AS split, any_value(origin) FILTER (key IN ('tensor_parallel', 'split')) AS origin,
         max(num_hi) FILTER (key = 'gpu.count') AS count_given,
         any_value(given) FILTER (key = 'split') AS given, any_value(ev) FILTER (key IN ('tensor_parallel', 'split')) AS ev
     FROM main.config_in_scope GROUP BY scope_id
 )
 SELECT
-    sc.scope_id, CASE WHEN o.power_known > 0 THEN coalesce(w.windows, 0) END AS spin_windows, w.ev AS spin_windows_ev, w.gpu AS spin_gpu, w.p_dyn AS spin_p_dyn, w.util AS spin_util, w.power_w AS spin_w,
-    CASE WHEN o.power_known > 0 THEN coalesce(w.silent_windows, 0) END AS silent_windows, CASE WHEN o.power_known > 0 THEN coalesce(w.idle_counter_windows, 0) END AS idle_counter_windows,
+    sc.scope_id, CASE WHEN o.power_known > 0 THEN coalesce(w.windows, 0) END AS spin_windows, w.ev AS spin_windows_ev, w.gpu AS spin_gpu,
+        w.p_dyn AS spin_p_dyn, w.util AS spin_util, w.power_w AS spin_w,
+    CASE WHEN o.power_known > 0 THEN coalesce(w.silent_windows, 0) END AS silent_windows, CASE
+        WHEN o.power_known > 0 THEN coalesce(w.idle_counter_windows, 0) END AS idle_counter_windows,
     o.cards, o.mem_min, o.dram_min, o.hot_gpu, o.hot_p_dyn,
     -- ranks that meet in collectives: tensor or pipeline parallel; a given tensor split takes all cards
-    CASE WHEN s.tp_lo IS NOT NULL THEN s.tp_lo * coalesce(s.pp_lo, 1) WHEN s.split = 'tensor' THEN coalesce(s.count_given, o.cards) WHEN s.split = 'none' THEN 1 END AS ranks_lo,
-    CASE WHEN s.tp_hi IS NOT NULL THEN s.tp_hi * coalesce(s.pp_hi, 1) * coalesce(s.dp_hi, 1) WHEN s.split = 'tensor' THEN coalesce(s.count_given, o.cards) WHEN s.split = 'none' THEN 1 END AS ranks_hi,
+    CASE WHEN s.tp_lo IS NOT NULL THEN s.tp_lo * coalesce(s.pp_lo, 1) WHEN s.split = 'tensor' THEN coalesce(s.count_given, o.cards)
+        WHEN s.split = 'none' THEN 1 END AS ranks_lo,
+    CASE WHEN s.tp_hi IS NOT NULL THEN s.tp_hi * coalesce(s.pp_hi, 1) * coalesce(s.dp_hi, 1)
+        WHEN s.split = 'tensor' THEN coalesce(s.count_given, o.cards) WHEN s.split = 'none' THEN 1 END AS ranks_hi,
     s.origin AS ranks_origin, s.given AS ranks_given, s.ev AS ranks_ev
 FROM main.scopes sc LEFT JOIN worst w USING (scope_id) LEFT JOIN over_cards o USING (scope_id) LEFT JOIN settings s USING (scope_id)
 """
 
 _POWER = (
-    "nvidia-smi --query-gpu=timestamp,index,utilization.gpu,utilization.memory,power.draw,enforced.power.limit --format=csv,nounits -l 1 > smi.csv, "
+    "nvidia-smi --query-gpu=timestamp,index,utilization.gpu,utilization.memory,power.draw,enforced.power.limit --format=csv,nounits -l "
+    "1 > smi.csv, "
     "with thirty seconds of the idle server before the load (or --given idle_w=N)"
 )
 _RANKS = "how the model is split: the server's start-up log, or --given split=tensor"
@@ -114,14 +127,16 @@ RULE = Rule(
             "busy and cool on several ranks while no token flows",
             when=("spin_windows >= enough", "silent_windows >= enough", "ranks >= two"),
             uses=("util", "power", "server", "config"),
-            says="Cards wait inside a kernel. GPU {spin_gpu:int}: {spin_util:%} busy at {spin_w:W} (p_dyn {spin_p_dyn:}) in {spin_windows:int} windows, in {silent_windows:int} of them no token flows; "
+            says="Cards wait inside a kernel. GPU {spin_gpu:int}: {spin_util:%} busy at {spin_w:W} (p_dyn {spin_p_dyn:}) in "
+            "{spin_windows:int} windows, in {silent_windows:int} of them no token flows; "
             "{ranks:} ranks. " + _HOT,
         ),
         Route(
             "busy and cool on several ranks while the multiprocessors are idle",
             when=("spin_windows >= enough", "idle_counter_windows >= enough", "ranks >= two"),
             uses=("util", "power", "config"),
-            says="Cards wait inside a kernel. GPU {spin_gpu:int}: {spin_util:%} busy at {spin_w:W} (p_dyn {spin_p_dyn:}) in {spin_windows:int} windows, "
+            says="Cards wait inside a kernel. GPU {spin_gpu:int}: {spin_util:%} busy at {spin_w:W} (p_dyn {spin_p_dyn:}) in "
+            "{spin_windows:int} windows, "
             "with SM_ACTIVE at most 0.2 and DRAM_ACTIVE at most 0.02 in {idle_counter_windows:int}; {ranks:} ranks. " + _HOT,
         ),
     ),
@@ -136,7 +151,10 @@ RULE = Rule(
             "every busy card reads its memory",
             when=("mem_min >= mem_read",),
             uses=("util",),
-            says="The cards do not wait inside a kernel. Every one of {cards:int} reads or writes memory in {mem_min:%} of the time or more while it is busy.",
+            says=(
+                "The cards do not wait inside a kernel. Every one of {cards:int} reads or writes memory in {mem_min:%} of the time or "
+                "more while it is busy."
+            ),
         ),
         Route(
             "every busy card moves data",
@@ -151,7 +169,10 @@ RULE = Rule(
             when=("spin_windows >= enough",),
             uses=("util", "power"),
             rivals=("light_work",),
-            says="A card is busy and hardly warmer than idle. GPU {spin_gpu:int}: {spin_util:%} at {spin_w:W} (p_dyn {spin_p_dyn:}) in {spin_windows:int} windows.",
+            says=(
+                "A card is busy and hardly warmer than idle. GPU {spin_gpu:int}: {spin_util:%} at {spin_w:W} (p_dyn {spin_p_dyn:}) in "
+                "{spin_windows:int} windows."
+            ),
         ),
     ),
     rivals={
@@ -170,7 +191,10 @@ RULE = Rule(
         "dram_min": _COUNTERS,
     },
     means="Utilisation counts a waiting kernel as work.",
-    remedy="Find the rank that the others wait for (lowest clock, narrowest link, hottest process), or the collective that hangs (NCCL_DEBUG=INFO, py-spy dump).",
+    remedy=(
+        "Find the rank that the others wait for (lowest clock, narrowest link, hottest process), or the collective that hangs "
+        "(NCCL_DEBUG=INFO, py-spy dump)."
+    ),
     not_a_remedy="More cards in the same collective wait as well.",
     next=(
         Experiment(

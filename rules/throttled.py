@@ -77,7 +77,8 @@ WITH loaded AS MATERIALIZED (
         least(c.held_sm / coalesce(o.sm_ref, q.sm_equal), c.held_mem / coalesce(o.mem_ref, q.mem_equal)) AS held_ratio,
         c.capped_sm / coalesce(o.sm_ref, q.sm_equal) AS capped_ratio,
         coalesce(o.sm_ref, q.sm_equal) AS sm_ref,
-        c.sm_clock / CASE WHEN k.sm_cool IS NULL THEN q.sm_equal WHEN q.sm_equal IS NULL THEN k.sm_cool ELSE greatest(k.sm_cool, q.sm_equal) END AS ref_ratio,
+        c.sm_clock / CASE WHEN k.sm_cool IS NULL THEN q.sm_equal WHEN q.sm_equal IS NULL THEN k.sm_cool ELSE greatest(k.sm_cool,
+            q.sm_equal) END AS ref_ratio,
         m.mem_low_share
     FROM cards c
     LEFT JOIN own o ON o.gpu = c.gpu AND o.host IS NOT DISTINCT FROM c.host
@@ -93,8 +94,10 @@ WITH loaded AS MATERIALIZED (
     FROM (
         SELECT
             *,
-            1e3 * least(held_share / 0.05, 1) * (1 + coalesce(least((1 - held_ratio) / 0.05, 1), 0)) + coalesce(held_share, 0) - gpu / 1e6 AS score_held,
-            1e3 * least(capped_share / 0.5, 1) * (1 + coalesce(least((1 - capped_ratio) / 0.05, 1), 0)) + coalesce(capped_share, 0) - gpu / 1e6 AS score_capped
+            1e3 * least(held_share / 0.05, 1) * (1 + coalesce(least((1 - held_ratio) / 0.05, 1), 0)) + coalesce(held_share,
+                0) - gpu / 1e6 AS score_held,
+            1e3 * least(capped_share / 0.5, 1) * (1 + coalesce(least((1 - capped_ratio) / 0.05, 1), 0)) + coalesce(capped_share,
+                0) - gpu / 1e6 AS score_capped
         FROM judged
     ) GROUP BY scope_id
 ), all_cards AS (
@@ -105,7 +108,7 @@ WITH loaded AS MATERIALIZED (
     FROM judged GROUP BY scope_id
 ), flags AS MATERIALIZED (
     -- one value per second: is any card held down?
-    SELECT scope_id, floor(time) AS second, max(greatest(held, coalesce(capped, 0))) AS flagged
+    SELECT scope_id, floor(time)::BIGINT AS second, max(greatest(held, coalesce(capped, 0))) AS flagged
     FROM loaded WHERE time IS NOT NULL AND held IS NOT NULL GROUP BY ALL
 ), rates AS MATERIALIZED (
     SELECT scope_id, source_id, coalesce(engine, 0) AS engine, coalesce(rank, '') AS rank, line, time, gen_tok_s, running
@@ -115,11 +118,13 @@ WITH loaded AS MATERIALIZED (
     -- one engine's lines: those of several are not one rate
     SELECT scope_id, source_id, engine, rank FROM rates GROUP BY scope_id, source_id, engine, rank
     QUALIFY row_number() OVER (PARTITION BY scope_id ORDER BY count(*) DESC, source_id, engine, rank) = 1
+), looked_back AS (
+    -- the ten seconds before a line, as equal keys: a range join would take minutes on a long recording
+    SELECT r.scope_id, r.line, r.gen_tok_s, r.running, floor(r.time)::BIGINT - unnest(range(11)) AS second
+    FROM rates r SEMI JOIN longest USING (scope_id, source_id, engine, rank)
 ), paced AS (
-    SELECT r.scope_id, r.line, any_value(r.gen_tok_s) AS rate, any_value(r.running) AS running, avg(f.flagged) AS flagged
-    FROM flags f ASOF JOIN (FROM rates SEMI JOIN longest USING (scope_id, source_id, engine, rank)) r
-        ON f.scope_id = r.scope_id AND f.second <= r.time
-    WHERE r.time - f.second <= 10 GROUP BY r.scope_id, r.line
+    SELECT b.scope_id, b.line, any_value(b.gen_tok_s) AS rate, any_value(b.running) AS running, avg(f.flagged) AS flagged
+    FROM looked_back b JOIN flags f USING (scope_id, second) GROUP BY b.scope_id, b.line
 ), arms AS (
     -- the same number of running requests before and after
     SELECT
@@ -131,25 +136,31 @@ WITH loaded AS MATERIALIZED (
     HAVING count(*) FILTER (flagged >= 0.8) >= 5 AND count(*) FILTER (flagged <= 0.05) >= 5
 ), cost AS (
     SELECT
-        scope_id, arg_max(before_rate, least(after_n, before_n)) AS before_rate, arg_max(after_rate, least(after_n, before_n)) AS after_rate,
+        scope_id, arg_max(before_rate, least(after_n, before_n)) AS before_rate, arg_max(after_rate, least(after_n,
+            before_n)) AS after_rate,
         arg_max(running, least(after_n, before_n)) AS at_running, arg_max(se, least(after_n, before_n)) AS se
     FROM arms GROUP BY scope_id
 )
 SELECT
     sc.scope_id, a.cards, a.reason_samples, a.flagged_share, a.ev AS flagged_share_ev, a.ref_ratio_min, a.mem_low_share,
-    w.held.gpu AS held_gpu, w.held.held_share AS held_share, w.held.held_ratio AS held_ratio, w.held.held_sm AS held_mhz, w.held.sm_ref AS held_ref_mhz,
+    w.held.gpu AS held_gpu, w.held.held_share AS held_share, w.held.held_ratio AS held_ratio, w.held.held_sm AS held_mhz,
+        w.held.sm_ref AS held_ref_mhz,
     w.held.flag_ev AS held_share_ev,
-    w.capped.gpu AS capped_gpu, w.capped.capped_share AS capped_share, w.capped.capped_ratio AS capped_ratio, w.capped.capped_sm AS capped_mhz,
+    w.capped.gpu AS capped_gpu, w.capped.capped_share AS capped_share, w.capped.capped_ratio AS capped_ratio,
+        w.capped.capped_sm AS capped_mhz,
     w.capped.sm_ref AS capped_ref_mhz, w.capped.flag_ev AS capped_share_ev, w.capped.n AS capped_samples,
-    c.before_rate, c.after_rate, c.at_running, 1 - c.after_rate / c.before_rate AS drop_share, (c.before_rate - c.after_rate) / nullif(c.se, 0) AS drop_sigmas,
+    c.before_rate, c.after_rate, c.at_running, 1 - c.after_rate / c.before_rate AS drop_share,
+        (c.before_rate - c.after_rate) / nullif(c.se, 0) AS drop_sigmas,
     CASE WHEN c.before_rate IS NULL THEN 'What it costs is not shown: that needs the rate with and without the flag at the same load.'
-         ELSE printf('At %g running the server gives %.1f tok/s under the flag and %.1f without.', c.at_running, c.after_rate, c.before_rate) END AS cost_text
+         ELSE printf('At %g running the server gives %.1f tok/s under the flag and %.1f without.', c.at_running, c.after_rate,
+             c.before_rate) END AS cost_text
 FROM main.scopes sc
 LEFT JOIN worst w USING (scope_id) LEFT JOIN all_cards a USING (scope_id) LEFT JOIN cost c USING (scope_id)
 """
 
 _RECORD = (
-    "nvidia-smi --query-gpu=timestamp,index,name,utilization.gpu,clocks.sm,clocks.mem,clocks_event_reasons.active,temperature.gpu,power.draw "
+    "nvidia-smi "
+    "--query-gpu=timestamp,index,name,utilization.gpu,clocks.sm,clocks.mem,clocks_event_reasons.active,temperature.gpu,power.draw "
     "--format=csv,nounits -lms 1000 > smi.csv   (from a cool start, through the load)"
 )
 _REF = _RECORD + "; the reference is the same card, cool and working, or an equal card that works as much"
@@ -186,29 +197,35 @@ RULE = Rule(
             when=(*_HELD, *_COST),
             uses=("util", "server", "ab"),
             claim=CAUSE,
-            says="Throttling costs throughput. GPU {held_gpu:int} is flagged in {held_share:share} of its loaded samples at {held_mhz:MHz} (without: {held_ref_mhz:MHz}); "
-            "at {at_running:int} running the rate falls from {before_rate:tok/s} to {after_rate:tok/s}, {drop_share:share} ({drop_sigmas:} standard errors).",
+            says="Throttling costs throughput. GPU {held_gpu:int} is flagged in {held_share:share} of its loaded samples at "
+            "{held_mhz:MHz} (without: {held_ref_mhz:MHz}); "
+            "at {at_running:int} running the rate falls from {before_rate:tok/s} to {after_rate:tok/s}, {drop_share:share} "
+            "({drop_sigmas:} standard errors).",
         ),
         Route(
             "the rate falls with the clock that the power cap holds down",
             when=(*_CAPPED, *_COST),
             uses=("util", "server", "ab"),
             claim=CAUSE,
-            says="The power cap costs throughput. GPU {capped_gpu:int} is capped in {capped_share:share} of its loaded samples at {capped_mhz:MHz} (without: {capped_ref_mhz:MHz}); "
-            "at {at_running:int} running the rate falls from {before_rate:tok/s} to {after_rate:tok/s}, {drop_share:share} ({drop_sigmas:} standard errors).",
+            says="The power cap costs throughput. GPU {capped_gpu:int} is capped in {capped_share:share} of its loaded samples at "
+            "{capped_mhz:MHz} (without: {capped_ref_mhz:MHz}); "
+            "at {at_running:int} running the rate falls from {before_rate:tok/s} to {after_rate:tok/s}, {drop_share:share} "
+            "({drop_sigmas:} standard errors).",
         ),
         Route(
             "flags of heat, hardware slowdown or power brake with a lower clock",
             when=_HELD,
             uses=("util",),
-            says="The clocks are held down. GPU {held_gpu:int}: flagged in {held_share:share} of its loaded samples, {held_mhz:MHz} then and {held_ref_mhz:MHz} without the flag, "
+            says="The clocks are held down. GPU {held_gpu:int}: flagged in {held_share:share} of its loaded samples, {held_mhz:MHz} "
+            "then and {held_ref_mhz:MHz} without the flag, "
             "a ratio of {held_ratio:}. {cost_text}",
         ),
         Route(
             "the power cap with a lower clock",
             when=_CAPPED,
             uses=("util",),
-            says="The power cap holds the clocks down. GPU {capped_gpu:int}: capped in {capped_share:share} of its loaded samples, {capped_mhz:MHz} then and {capped_ref_mhz:MHz} without the cap, "
+            says="The power cap holds the clocks down. GPU {capped_gpu:int}: capped in {capped_share:share} of its loaded samples, "
+            "{capped_mhz:MHz} then and {capped_ref_mhz:MHz} without the cap, "
             "a ratio of {capped_ratio:}. {cost_text}",
         ),
     ),
@@ -227,21 +244,30 @@ RULE = Rule(
             when=("held_share >= few",),
             uses=("util",),
             rivals=("no_lower_clock",),
-            says="Something flags the clocks. GPU {held_gpu:int}: power or heat in {held_share:share} of its loaded samples at {held_mhz:MHz}; the clock without the flag is {held_ref_mhz:MHz}.",
+            says=(
+                "Something flags the clocks. GPU {held_gpu:int}: power or heat in {held_share:share} of its loaded samples at "
+                "{held_mhz:MHz}; the clock without the flag is {held_ref_mhz:MHz}."
+            ),
         ),
         Route(
             "the power cap is active most of the time",
             when=("capped_share >= half",),
             uses=("util",),
             rivals=("no_lower_clock",),
-            says="The power cap is active. GPU {capped_gpu:int}: in {capped_share:share} of its loaded samples at {capped_mhz:MHz}; the clock without the cap is {capped_ref_mhz:MHz}.",
+            says=(
+                "The power cap is active. GPU {capped_gpu:int}: in {capped_share:share} of its loaded samples at {capped_mhz:MHz}; the "
+                "clock without the cap is {capped_ref_mhz:MHz}."
+            ),
         ),
         Route(
             "the memory clock falls under load without a flag",
             when=("mem_low_share >= few",),
             uses=("util",),
             rivals=("other_state",),
-            says="The memory clock falls under load. In {mem_low_share:share} of the unflagged loaded samples it is 5 % or more under its own top: GDDR6X does that when it is hot, without any flag.",
+            says=(
+                "The memory clock falls under load. In {mem_low_share:share} of the unflagged loaded samples it is 5 % or more under "
+                "its own top: GDDR6X does that when it is hot, without any flag."
+            ),
         ),
     ),
     rivals={
@@ -268,8 +294,14 @@ RULE = Rule(
         "drop_share": _RATE,
         "drop_sigmas": _RATE,
     },
-    means="The state says that the clock is lower than it could be. Decode that waits for memory may lose nothing by it, prefill usually does.",
-    remedy="Raise the power limit where it was lowered, improve the cooling, or lower the load on the power supply; then compare the rate, not the clock.",
+    means=(
+        "The state says that the clock is lower than it could be. Decode that waits for memory may lose nothing by it, prefill usually "
+        "does."
+    ),
+    remedy=(
+        "Raise the power limit where it was lowered, improve the cooling, or lower the load on the power supply; then compare the "
+        "rate, not the clock."
+    ),
     not_a_remedy="A higher clock does not speed up decode that waits for memory, the link or the host.",
     next=(
         Experiment(

@@ -20,14 +20,17 @@ from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from ..clock import OWN_AXIS
 from ..phrase import number
+from ..tables import TABLES
+from . import summary
 
 if TYPE_CHECKING:
     import altair as alt
     import polars as pl
 
     from ..analyze import Analysis
-    from ..result import Finding
+    from ..result import Finding, Primary, Result
     from ..store import Store
 
 WIDTH = 470  # of the plot area, in px: whole charts stay legible at phone width
@@ -36,6 +39,8 @@ PANELS = 4
 CARDS = 8  # more lines than that are drawn as the band between the lowest and the highest card
 BARS = 1200
 LANES = 32
+ALIGNED = 14  # rows of the alignment panel
+ALIKE = 3  # so many files of one folder with the same tie are one row there
 
 # name -> (light, dark). Text colours keep a contrast of 4.5 on the page's background, lines 3.
 PALETTE = {
@@ -61,6 +66,8 @@ TITLES = {
     "sweep": "Throughput and speed over concurrency",
     "requests": "Requests over time",
     "ceiling": "Shares of the hardware ceilings",
+    "alignment": "The sources on one time axis",
+    "budget": "Time budget of one step",
 }
 
 
@@ -84,6 +91,8 @@ def draw(analysis: Analysis, renderer: Renderer | None = None) -> dict[str, str]
         "sweep": lambda: _sweep(store),
         "requests": lambda: _requests(store),
         "ceiling": lambda: _ceiling(result.findings, result.settings.get("limits_overridden", {})),
+        "alignment": lambda: _alignment(store),
+        "budget": lambda: _budget(result),
     }
     ready = {name: make for name, maker in makers.items() if (make := maker()) is not None}
     if not ready:
@@ -789,3 +798,238 @@ def _share_text(row: dict[str, Any]) -> str:
     if row["low"] is None or row["high"] is None:
         return f"at least {number(100 * row['low'])} %" if row["high"] is None else f"at most {number(100 * row['high'])} %"
     return f"{_range(100 * row['low'], 100 * row['high'])} %"
+
+
+# --- alignment -------------------------------------------------------------------------------------------------------------------
+
+_TIMES = " UNION ALL ".join(
+    f"SELECT source_id, {time} AS t FROM main.{table.name}" for table in TABLES if table.name != "clocks" for time in table.times
+)
+_ON_AXIS = f"""
+WITH spans AS (SELECT source_id, min(t) AS began, max(t) AS ended FROM ({_TIMES}) WHERE t IS NOT NULL GROUP BY source_id)
+SELECT s.source_id, s.name, c.kind, c.offset_s, c.uncertainty_s, c.method, coalesce(c.estimated, FALSE) AS estimated, a.began, a.ended
+FROM main.clocks c JOIN raw.sources s USING (source_id) JOIN spans a USING (source_id)
+WHERE c.offset_s IS NOT NULL AND c.method IS DISTINCT FROM '{OWN_AXIS}' ORDER BY a.began, s.source_id
+"""
+
+
+def _alignment(store: Store) -> Callable[[], Drawing] | None:
+    rows = _aligned_rows(store.rows_of(_ON_AXIS))
+    return (lambda: _draw_alignment(store, rows)) if len(rows) >= 2 else None
+
+
+def _aligned_rows(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One row per source; the many files of one folder or archive that have the same tie are one row, with the source ids in `ids`."""
+    alike: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for source in found:
+        folder = re.sub(r"[^/!]*$", "", source["name"] or "")
+        alike.setdefault((folder, *(source[k] for k in ("kind", "offset_s", "method", "estimated"))), []).append(source)
+    rows = []
+    for group in alike.values():
+        for part in [group] if len(group) >= ALIKE else [[source] for source in group]:
+            unknown = any(s["uncertainty_s"] is None for s in part)
+            rows.append(
+                {
+                    **part[0],
+                    "ids": [s["source_id"] for s in part],
+                    "spans": [(s["began"], s["ended"]) for s in part],
+                    "ended": max(s["ended"] for s in part),
+                    "uncertainty_s": None if unknown else max(s["uncertainty_s"] for s in part),
+                    "label": _short((part[0]["name"] or "?").rsplit("!", 1)[-1]) + (f" and {len(part) - 1} more" if len(part) > 1 else ""),
+                }
+            )
+    return sorted(rows, key=lambda r: (r["began"], r["ids"]))
+
+
+_LOAD = """
+WITH shown AS (FROM main.load_windows WHERE ended >= {began!r} AND began <= {ended!r}
+), marked AS (
+    SELECT *, began - max(ended) OVER earlier <= {pixel!r} AS near
+    FROM shown WINDOW earlier AS (ORDER BY began, ended ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+), numbered AS (
+    SELECT *, sum(CASE WHEN near THEN 0 ELSE 1 END) OVER (ORDER BY began, ended ROWS UNBOUNDED PRECEDING) AS n FROM marked
+)
+SELECT min(began) AS x, max(ended) AS x2, count(*) AS windows, sum(ended - began) AS busy, any_value(origin) AS origin,
+    bool_or(estimated) AS estimated
+FROM numbered GROUP BY n ORDER BY x
+"""
+# stretches of GPU samples that count for the load and of those that do not, at most one per pixel; a long hole ends a stretch
+_SAMPLED = """
+WITH seen AS (
+    SELECT g.source_id, g.time, u.time IS NOT NULL AS used, g.time - lag(g.time) OVER (PARTITION BY g.source_id ORDER BY g.time) AS step
+    FROM (SELECT DISTINCT source_id, time FROM main.gpu_samples WHERE time BETWEEN {began!r} AND {ended!r}) g
+    LEFT JOIN (SELECT DISTINCT source_id, time FROM main.samples_in_load WHERE time IS NOT NULL) u USING (source_id, time)
+), pixels AS (
+    SELECT source_id, floor((time - {began!r}) / {pixel!r}) AS px, bool_or(used) AS used, min(time) AS a, max(time) AS b
+    FROM seen GROUP BY source_id, px
+), usual AS (
+    SELECT source_id, median(step) AS usual, count(*) AS n, count(*) FILTER (used) AS used_n FROM seen GROUP BY source_id
+), marked AS (
+    SELECT
+        p.source_id, p.px, p.used, p.a, p.b, n, used_n,
+        p.used = lag(p.used) OVER o AND a - lag(b) OVER o <= greatest(5 * usual, 3 * {pixel!r}) AS goes_on
+    FROM pixels p JOIN usual USING (source_id) WINDOW o AS (PARTITION BY p.source_id ORDER BY p.px)
+), numbered AS (
+    SELECT *, sum(CASE WHEN goes_on THEN 0 ELSE 1 END) OVER (PARTITION BY source_id ORDER BY px ROWS UNBOUNDED PRECEDING) AS part
+    FROM marked
+)
+SELECT source_id, used, min(a) AS x, max(b) AS x2, any_value(n) AS n, any_value(used_n) AS used_n
+FROM numbered GROUP BY source_id, used, part ORDER BY source_id, x
+"""
+
+
+def _draw_alignment(store: Store, found: Sequence[dict[str, Any]]) -> Drawing:
+    import altair as alt
+
+    rows = found[:ALIGNED]
+    began, ended = min(r["began"] for r in rows), max(r["ended"] for r in rows)
+    axis = {"began": began, "ended": ended, "pixel": max(ended - began, 1e-6) / WIDTH}
+    load = [row for row in store.rows_of(_LOAD.format(**axis)) if row["x"] is not None]
+    placed = store.rows_of("SELECT count(*) AS n FROM main.scope_windows")[0]["n"] > 0
+    sampled = store.rows_of(_SAMPLED.format(**axis)) if load and placed else []
+    bars = [bar for n, row in enumerate(rows) for bar in _aligned_bars(n, row, sampled, began)]
+    said = [_aligned_says(row, began, sampled) for row in rows]
+    y = alt.Y("row:O", axis=None, sort=list(range(len(rows))))
+    x = _time_x(max(ended - began, 1e-6), "the first record", 2)
+    shades = [{"x": max(0.0, s["x"] - began), "x2": min(s["x2"], ended) - began} for s in load]
+    shade = alt.Chart(alt.Data(values=shades)).mark_rect(fill=LIGHT["s3"], opacity=0.15).encode(x=x, x2="x2:Q")
+    layers = [shade] if shades else []
+    for kind, look in _BARS.items():
+        if part := [bar for bar in bars if bar["kind"] == kind]:
+            base = alt.Chart(alt.Data(values=part)).encode(x=x, y=y)
+            layers += [base.mark_bar(height=11, **look).encode(x2="x2:Q"), base.mark_tick(thickness=2, height=11, color=look["fill"])]
+    texts = [{"row": n, "x": 0, "name": _aligned_name(row), "how": _cut(_tie(row, began), 80)} for n, row in enumerate(rows)]
+    words = alt.Chart(alt.Data(values=texts)).encode(y=y, x=alt.value(0))
+    layers.append(words.mark_text(align="left", dy=-27, fontSize=12, color=LIGHT["fg"]).encode(text="name:N"))
+    layers.append(words.mark_text(align="left", dy=-13, fontSize=11, color=LIGHT["muted"]).encode(text="how:N"))
+    chart = alt.layer(*layers).properties(width=WIDTH, height=alt.Step(58))
+    return Drawing(chart, " ".join([*said, _load_says(load)]).strip() + _shown(len(found), len(rows), "sources"))
+
+
+_BARS: dict[str, dict[str, Any]] = {
+    "known": {"fill": SERIES[0], "opacity": 0.85},
+    "estimated": {"fill": SERIES[0], "fillOpacity": 0.25, "stroke": SERIES[0], "strokeDash": [3, 2]},
+    "outside": {"fill": LIGHT["s8"], "opacity": 0.45},
+}
+
+
+def _aligned_bars(n: int, row: dict[str, Any], sampled: Sequence[dict[str, Any]], began: float) -> list[dict[str, Any]]:
+    """The bars of one row; where the load is known, GPU samples that do not count for it are bars of their own kind."""
+    kind = "estimated" if row["estimated"] else "known"
+    parts = [s for s in sampled if s["source_id"] in row["ids"]]
+    if parts:
+        return [{"row": n, "x": s["x"] - began, "x2": s["x2"] - began, "kind": kind if s["used"] else "outside"} for s in parts]
+    spans = row["spans"][:: len(row["spans"]) // 100 + 1]
+    return [{"row": n, "x": a - began, "x2": b - began, "kind": kind} for a, b in spans]
+
+
+def _aligned_name(row: dict[str, Any]) -> str:
+    return row["label"] + (" (estimated)" if row["estimated"] else "")
+
+
+def _tie(row: dict[str, Any], began: float) -> str:
+    """Offset, uncertainty and how they were found. A clock that counts has its zero somewhere on the axis."""
+    if row["kind"] in ("since-start", "counter"):
+        offset = f"zero at {number(row['offset_s'] - began)} s"
+    else:
+        offset = f"offset {number(row['offset_s'])} s"
+    unknown = row["uncertainty_s"] is None
+    half = "unknown uncertainty" if unknown else "± < 1 ms" if row["uncertainty_s"] < 0.001 else f"± {number(row['uncertainty_s'])} s"
+    return ", ".join(part for part in (offset, half, row["method"]) if part)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _aligned_says(row: dict[str, Any], began: float, sampled: Sequence[dict[str, Any]]) -> str:
+    of_row = {s["source_id"]: s for s in sampled if s["source_id"] in row["ids"]}.values()
+    counted = f"; {sum(s['used_n'] for s in of_row)} of {sum(s['n'] for s in of_row)} sample times count for the load" if of_row else ""
+    span = f"{number(round(row['began'] - began, 1))} to {number(round(row['ended'] - began, 1))} s"
+    return f"{_aligned_name(row)}: {span}, {_tie(row, began)}{counted}."
+
+
+def _load_says(load: Sequence[dict[str, Any]]) -> str:
+    if not load:
+        return "No load is known on this axis."
+    windows, busy = sum(s["windows"] for s in load), sum(s["busy"] for s in load)
+    guess = ", on an estimated clock" if any(s["estimated"] for s in load) else ""
+    return f"Load by {load[0]['origin']}: {windows} window{'' if windows == 1 else 's'}, {number(round(busy, 1))} s in all{guess}."
+
+
+# --- budget ----------------------------------------------------------------------------------------------------------------------
+
+
+def budget_of(result: Result) -> Primary | None:
+    """Whose time budget is shown: that of the answer to why one stream is slow, else of one stream; None where no step time is known."""
+    answered = next((a.scope for a in summary.answers(result) if a.question == summary.QUESTIONS["speed"] and a.scope), None)
+    ranked = sorted(result.primaries, key=lambda p: (p.scope != answered, p.concurrency != 1))
+    return next((p for p in ranked if (p.scope == answered or p.concurrency == 1) and _has_budget(p)), None)
+
+
+def _has_budget(primary: Primary) -> bool:
+    parts = primary.speed.budget
+    step_known = any(end(part, name) is not None for part in parts[:1] for name in ("step_lo_ms", "step_hi_ms"))
+    bounded = (p for p in parts if p.get("component") != "unexplained")
+    return step_known and any(end(p, "hi_ms") is not None or (end(p, "lo_ms") or 0) > 0 for p in bounded)
+
+
+def end(part: dict[str, Any], name: str) -> float | None:
+    """One end of an interval of the budget; what is not a finite number is unknown."""
+    value = part.get(name)
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+
+
+def span_text(low: float | None, high: float | None, unit: str) -> str:
+    """An interval in words; nothing known at either end is `not bounded`."""
+    if high is None:
+        return f"at least {number(low)} {unit}" if low else "not bounded"
+    return f"at most {number(high)} {unit}" if low is None or (low == 0 and high > 0) else f"{_range(low, high)} {unit}"
+
+
+def _budget(result: Result) -> Callable[[], Drawing] | None:
+    primary = budget_of(result)
+    return (lambda: _draw_budget(primary)) if primary else None
+
+
+def _draw_budget(primary: Primary) -> Drawing:
+    import altair as alt
+
+    parts = primary.speed.budget
+    low, high = end(parts[0], "step_lo_ms"), end(parts[0], "step_hi_ms")
+    step = next(v for v in (high, low) if v is not None)
+    top = 1.25 * step
+    bars = [
+        {
+            "name": p["component"],
+            "x": min(end(p, "lo_ms") or 0.0, top),
+            "x2": min(top, v if (v := end(p, "hi_ms")) is not None else top),
+            "open": end(p, "hi_ms") is None,
+            "label": f"{p['component']}: {span_text(end(p, 'lo_ms'), end(p, 'hi_ms'), 'ms')}",
+        }
+        for p in parts
+    ]
+    x = alt.X("x:Q", title="ms of one step", scale=alt.Scale(domain=[0, top], nice=False), axis=alt.Axis(tickCount=6))
+    y = alt.Y("name:N", sort=[b["name"] for b in bars], axis=None)
+    layers: list[Any] = [_step_mark(low, high, step)]
+    for is_open, look in ((False, {"fillOpacity": 0.85}), (True, {"fillOpacity": 0.15, "stroke": SERIES[0], "strokeDash": [3, 2]})):
+        if part := [b for b in bars if b["open"] is is_open]:
+            base = alt.Chart(alt.Data(values=part)).encode(x=x, y=y)
+            layers.append(base.mark_bar(height=12, fill=SERIES[0], **look).encode(x2="x2:Q"))
+            layers.append(base.mark_tick(thickness=2, height=12, color=SERIES[0]))
+    words = alt.Chart(alt.Data(values=bars)).mark_text(align="left", dy=-15, fontSize=12, color=LIGHT["fg"])
+    layers.append(words.encode(y=y, x=alt.value(0), text="label:N"))
+    said = f"One step at {primary.scope}: {span_text(low, high, 'ms')}"
+    chart = alt.layer(*layers).properties(width=WIDTH, height=alt.Step(42), title=said)
+    return Drawing(chart, f"{said}; {'; '.join(b['label'] for b in bars)}.")
+
+
+def _step_mark(low: float | None, high: float | None, step: float) -> Any:
+    """The step time, as the others are measured against it: a line, or a band where it is an interval."""
+    import altair as alt
+
+    ends = (low if low is not None else step, high if high is not None else step)
+    data = alt.Data(values=[{"x": ends[0], "x2": ends[1]}])
+    band = alt.Chart(data).mark_rect(fill=LIGHT["accent"], opacity=0.2).encode(x="x:Q", x2="x2:Q")
+    rules = alt.Chart(alt.Data(values=[{"x": v} for v in dict.fromkeys(ends)]))
+    return alt.layer(band, rules.mark_rule(stroke=LIGHT["accent"], strokeWidth=1.5, strokeDash=[3, 3]).encode(x="x:Q"))

@@ -5,14 +5,16 @@ Everything that is not ours goes through the template's autoescape; the only tex
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
+from ..clock import OWN_AXIS
 from ..phrase import number
 from ..result import Finding, Result
 from . import summary
-from .charts import PALETTE, TITLES
+from .charts import PALETTE, TITLES, budget_of, end, span_text
 
 CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 ROWS_OF_WHY = 8  # evidence rows per answer that the first reading needs; all of them are in the folded part
@@ -24,7 +26,25 @@ READ_THUS = {
     "requests": "A bar is one request on its slot from launch to finish, a line counts requests, a dot is one response file "
     "when it was complete.",
     "ceiling": "A bar is the interval that the evidence leaves, not a value; the short vertical marks are the lines that decide.",
+    "alignment": "Shaded: at least one request was in flight. Blue counts, grey GPU samples do not: they lie outside the load or too near "
+    "its edge. A pale bar with a dashed edge is on a clock that is only estimated.",
+    "budget": "A bar is the interval that the evidence leaves for one part, the vertical mark is the step. Parts may overlap in time. "
+    "A pale bar with a dashed edge has no known upper bound; unexplained is what the known bounds leave over.",
 }
+OWN_PLACE = ("alignment", "budget")  # figures with a section of their own
+TIME_NOTES = ("outside-the-load", "clock-not-matched")
+NOT_TIED = {
+    "none": "no times in it",
+    "utc": "its times are in UTC, but nothing ties them",
+    "local-no-zone": "local times without a zone",
+    "no-year": "times without a year",
+    "since-start": "seconds since its own start",
+    "counter": "counted samples without a time",
+}
+PROGRAMS = (
+    *("gpuverdict", "nvidia-smi", "dcgmi", "nvbandwidth", "nsys", "llama-server", "llama-bench", "vllm", "ollama"),
+    *("python", "python3", "sudo", "curl", "docker", "journalctl", "pidstat"),
+)
 TOOLS = ("duckdb", "polars", "altair", "vl-convert-python")
 
 
@@ -34,12 +54,13 @@ def render(result: Result, charts: Mapping[str, str], strips: str = "", command:
     from markupsafe import Markup
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters.update(value=value, label=label, place=place)
+    environment.filters.update(value=value, label=label, place=place, command=command_of)
     style = _variables() + _file("style.css")
-    figures = [{"name": n, "title": TITLES.get(n, n), "reads": READ_THUS.get(n, ""), "svg": Markup(svg)} for n, svg in charts.items()]
+    drawn = {n: {"name": n, "title": TITLES.get(n, n), "reads": READ_THUS.get(n, ""), "svg": Markup(svg)} for n, svg in charts.items()}
     return environment.from_string(_file("page.html.j2")).render(
         result=result,
-        figures=figures,
+        figures=[figure for name, figure in drawn.items() if name not in OWN_PLACE],
+        own={name: drawn.get(name) for name in OWN_PLACE},
         strips=strips.rstrip("\n"),
         command=command,
         style=Markup(style),
@@ -64,6 +85,7 @@ def _parts(result: Result) -> dict[str, Any]:
     answers = summary.answers(result)
     sources, lines, near = summary.counted(result)
     word, why = summary.stamp(result)
+    told, untold = summary.open_groups(result)
     return {
         "headline": summary.split_sentence(result.primary.sentence)[0],
         "answers": answers,
@@ -72,7 +94,11 @@ def _parts(result: Result) -> dict[str, Any]:
         "unread": [s for s in result.sources if s.status not in ("read", "empty", "given")],
         "whys": [_why(a.finding) for a in answers if a.finding and a.verdict in ("confirmed", "fits")],
         "ruled_out": [_ruled_out(g) for g in summary.groups(result, ["ruled-out"])],
-        "open": [_open(g) for g in summary.groups(result, ["fits", "cannot-tell"])],
+        "time": _time(result),
+        "budget": _budget(result),
+        "left_open": summary.left_open(result),
+        "open": [_open(g) for g in [*summary.groups(result, ["fits"]), *told]],
+        "untold": untold,
         "failed": [f for f in result.findings if f.verdict == "error"],
         "changes": [_change(result, a) for a in answers if a.finding and a.verdict == "confirmed"],
         "experiments": summary.next_experiments(result),
@@ -92,6 +118,38 @@ def _why(finding: Finding) -> dict[str, Any]:
         "places": places[:PLACES],
         "more": max(0, len(places) - PLACES),
     }
+
+
+def _time(result: Result) -> dict[str, Any]:
+    """What is said of time: sentences on clocks and samples, and the sources that no tie puts on the common axis."""
+    loose = [c for c in result.clocks if c.get("offset_s") is None]
+    told = [c for c in loose if c.get("kind") != "none"]
+    rows = [
+        {"source": c["source"], "why": OWN_AXIS if c.get("method") == OWN_AXIS else NOT_TIED.get(c["kind"], c["kind"])}
+        for c in sorted(loose, key=lambda c: c.get("kind") == "none")
+    ]
+    return {
+        "notes": [q for q in result.quality if q["kind"] in TIME_NOTES],
+        "not_tied": rows[:PLACES],
+        "more": max(0, len(rows) - PLACES),
+        "matters": bool(told) and len(result.clocks) > 1,
+    }
+
+
+def _budget(result: Result) -> dict[str, Any] | None:
+    """The time budget of one step as rows: what, how many ms, what share of the step."""
+    primary = budget_of(result)
+    if primary is None:
+        return None
+    parts = primary.speed.budget
+    low, high = end(parts[0], "step_lo_ms"), end(parts[0], "step_hi_ms")
+    rows = []
+    for part in parts:
+        least, most = end(part, "lo_ms"), end(part, "hi_ms")
+        share = (100 * least / high if least is not None and high else None, 100 * most / low if most is not None and low else None)
+        capped = share[1] if share[1] is None else min(share[1], max(100.0, share[0] or 0.0))
+        rows.append({"name": part["component"], "ms": span_text(least, most, "ms"), "share": span_text(share[0], capped, "%")})
+    return {"scope": primary.scope, "step": span_text(low, high, "ms"), "rows": rows}
 
 
 def _ruled_out(group: summary.Group) -> dict[str, str]:
@@ -158,6 +216,14 @@ def _versions() -> list[tuple[str, str]]:
         except PackageNotFoundError:
             continue
     return found
+
+
+def command_of(advice: str) -> tuple[str, str]:
+    """What can be pasted into a shell, and what is only said beside it (`cmd > f   (while the load runs)`); prose has no command."""
+    if advice.split(" ", 1)[0] not in PROGRAMS:
+        return "", advice
+    found = re.search(r"\s+(?=\()|,\s+(?=\w)|;\s+(?=(?:and|or)\b)", advice)
+    return (advice[: found.start()], advice[found.end() :]) if found else (advice, "")
 
 
 def value(given: Any) -> str:

@@ -15,13 +15,30 @@ from gpuverdict.engine.analyze import Analysis, Settings, _judgeable, analyze
 from gpuverdict.engine.collect import Collected
 from gpuverdict.engine.given import Given
 from gpuverdict.engine.report import charts
-from gpuverdict.engine.result import Finding, ScopeRef
+from gpuverdict.engine.result import Answer, Finding, Headline, Primary, Result, ScopeRef
 from gpuverdict.engine.store import Store
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 CASE = Path(__file__).parents[2] / "fixtures" / "cases" / "three-cards"
 SVG = "{http://www.w3.org/2000/svg}"
+
+
+def axis_store(clocks: list[dict[str, Any]], samples_of: dict[str, list[dict[str, Any]]]) -> Store:
+    """A store of several sources: one row of `clocks` each (its `name`, tables by that name in `samples_of`), clocks as given."""
+    store = Store()
+    catalog.load(store.con)
+    for n, row in enumerate(clocks):
+        store.insert("sources", pl.DataFrame({"name": [row["name"]], "status": ["read"]}), n)
+        kept = {k: v for k, v in row.items() if k in ("kind", "resolution_s", "offset_s", "uncertainty_s", "method")}
+        store.insert("clocks", pl.DataFrame([{"line": 1, **kept}]), n)
+        for table, rows in samples_of.items():
+            here = [{k: v for k, v in r.items() if k != "source"} for r in rows if r["source"] == row["name"]]
+            if here:
+                store.insert(table, pl.DataFrame(here, infer_schema_length=None), n)
+    store.con.execute("CREATE TABLE main.bindings (source_id INTEGER, label VARCHAR)")
+    _judgeable(store, Collected(), Given(), Settings())
+    return store
 
 
 def store_of(**tables: list[dict[str, Any]]) -> Store:
@@ -36,8 +53,13 @@ def store_of(**tables: list[dict[str, Any]]) -> Store:
     return store
 
 
-def drawn(store: Store, findings: list[Finding] | None = None, overridden: dict[str, float] | None = None) -> dict[str, str]:
-    result = SimpleNamespace(findings=findings or [], settings={"limits_overridden": overridden or {}})
+def drawn(
+    store: Store,
+    findings: list[Finding] | None = None,
+    overridden: dict[str, float] | None = None,
+    primaries: list[Primary] | None = None,
+) -> dict[str, str]:
+    result = SimpleNamespace(findings=findings or [], settings={"limits_overridden": overridden or {}}, primaries=primaries or [])
     return charts.draw(SimpleNamespace(store=store, result=result))  # type: ignore[arg-type]
 
 
@@ -62,12 +84,12 @@ def samples(rounds: int, cards: int = 2, gap: int = 0, host: str | None = None) 
 
 def link(share: list[float | None]) -> Finding:
     ref = ScopeRef(kind="step", label="c=1")
-    return Finding(rule="link-bandwidth", scope=ref, verdict="fits", claim="cause", because="", sentence="", numbers={"link_share": share})
+    return Finding(rule="link-bandwidth", scope=ref, verdict="fits", claim="cause", because="w", sentence="", numbers={"link_share": share})
 
 
 def memory(mbu: list[float | None], scope: str = "c=1") -> Finding:
     ref = ScopeRef(kind="step", label=scope)
-    return Finding(rule="memory-bound", scope=ref, verdict="fits", claim="cause", because="", sentence="", numbers={"mbu": mbu})
+    return Finding(rule="memory-bound", scope=ref, verdict="fits", claim="cause", because="w", sentence="", numbers={"mbu": mbu})
 
 
 @pytest.fixture(scope="module")
@@ -80,8 +102,8 @@ def three_cards(analysis: Analysis) -> dict[str, str]:
     return charts.draw(analysis)
 
 
-def test_three_cards_draws_all_four_in_order(three_cards: dict[str, str]) -> None:
-    assert list(three_cards) == ["utilisation", "sweep", "requests", "ceiling"]
+def test_three_cards_draws_all_in_order(three_cards: dict[str, str]) -> None:
+    assert list(three_cards) == list(charts.TITLES) == ["utilisation", "sweep", "requests", "ceiling", "alignment", "budget"]
 
 
 def test_descriptions_give_the_numbers_in_words(three_cards: dict[str, str]) -> None:
@@ -159,6 +181,8 @@ def test_specs_fit_the_schema(analysis: Analysis) -> None:
         charts._sweep(analysis.store),
         charts._requests(analysis.store),
         charts._ceiling(result.findings, {}),
+        charts._alignment(analysis.store),
+        charts._budget(result),
     ):
         assert make is not None
         make().chart.to_dict(validate=True)
@@ -312,3 +336,124 @@ def test_clusters_hold_every_response_once(times: list[float], resolution: float
 def test_clusters_are_not_finer_than_the_clock() -> None:
     assert charts.clusters([0.0, 0.1, 15.0, 15.2], 0.01) == [2, 2]
     assert charts.clusters([0.0, 0.0, 2.0, 2.0], 2.0) == [4]
+
+
+# --- alignment --------------------------------------------------------------------------------------------------------------------
+
+UTC = {"kind": "utc", "resolution_s": 0.001, "offset_s": 0.0, "uncertainty_s": 0.1, "method": "printed in UTC"}
+LOADED = [(30.0, 60.0), (70.0, 90.0)]
+
+
+def load(source: str, spans: list[tuple[float, float]]) -> list[dict[str, Any]]:
+    return [{"source": source, **request(n, 0, a, b)} for n, (a, b) in enumerate(spans)]
+
+
+def gpu_rows(source: str, rounds: int) -> list[dict[str, Any]]:
+    return [{"source": source, **row} for row in samples(rounds, cards=1)]
+
+
+@pytest.fixture
+def tied() -> Store:
+    clocks = [{"name": "server.log", **UTC}, {"name": "smi.csv", **UTC, "uncertainty_s": 0.5}]
+    return axis_store(clocks, {"requests": load("server.log", LOADED), "gpu_samples": gpu_rows("smi.csv", 120)})
+
+
+def test_sources_lie_on_one_axis_with_their_ties(tied: Store) -> None:
+    told = says(drawn(tied)["alignment"])
+    assert told.startswith("smi.csv: 0 to 119 s, offset 0 s, ± 0.5 s, printed in UTC; ")
+    assert "server.log: 30 to 90 s, offset 0 s, ± 0.1 s, printed in UTC." in told
+    assert "Load by server requests: 2 windows, 50 s in all." in told
+
+
+def test_samples_that_do_not_count_for_the_load_are_bars_of_their_own(tied: Store) -> None:
+    rows = charts._aligned_rows(tied.rows_of(charts._ON_AXIS))
+    parts = tied.rows_of(charts._SAMPLED.format(began=0.0, ended=119.0, pixel=119.0 / charts.WIDTH))
+    used = {r["time"] for r in tied.rows_of("SELECT DISTINCT time FROM main.samples_in_load")}
+    assert used and [p["used"] for p in parts] == [False, True, False, True, False]
+    assert min(used) == parts[1]["x"] > 30 and max(used) == parts[3]["x2"] < 90
+    assert all(p["n"] == 120 and p["used_n"] == len(used) for p in parts)
+    assert f"; {len(used)} of 120 sample times count for the load." in charts._aligned_says(rows[0], 0.0, parts)
+    assert [b["kind"] for b in charts._aligned_bars(0, rows[0], parts, 0.0)] == ["outside", "known", "outside", "known", "outside"]
+    assert [b["kind"] for b in charts._aligned_bars(1, rows[1], parts, 0.0)] == ["known"]
+
+
+def test_without_load_nothing_is_grey() -> None:
+    store = axis_store([{"name": "a.csv", **UTC}, {"name": "b.csv", **UTC}], {"gpu_samples": gpu_rows("a.csv", 20) + gpu_rows("b.csv", 20)})
+    svg = drawn(store)["alignment"]
+    assert "No load is known on this axis." in says(svg) and charts.LIGHT["s8"] not in svg
+
+
+def test_one_source_on_the_axis_is_no_panel() -> None:
+    store = axis_store([{"name": "a.csv", **UTC}, {"name": "b.log", "kind": "none"}], {"gpu_samples": gpu_rows("a.csv", 20)})
+    assert "alignment" not in drawn(store)
+
+
+def test_a_clock_with_an_axis_of_its_own_is_not_drawn() -> None:
+    clocks = [{"name": "a.csv", **UTC}, {"name": "b.csv", **UTC}, {"name": "own.log", "kind": "since-start", "resolution_s": 0.01}]
+    tables = {
+        "gpu_samples": gpu_rows("a.csv", 12) + gpu_rows("b.csv", 12),
+        "server_samples": [{"source": "own.log", "line": 1, "time": 3.0}],
+    }
+    store = axis_store(clocks, tables)
+    assert store.rows_of("SELECT method FROM main.clocks WHERE source_id = 2") == [{"method": charts.OWN_AXIS}]
+    assert "own.log" not in drawn(store)["alignment"]
+
+
+def test_an_estimated_clock_is_called_so(tied: Store) -> None:
+    tied.con.execute("UPDATE main.clocks SET estimated = TRUE, method = 'file time at the end of the log' WHERE source_id = 1")
+    svg = drawn(tied)["alignment"]
+    assert "smi.csv (estimated): 0 to 119 s" in says(svg) and "stroke-dasharray" in svg and ">smi.csv (estimated)<" in svg
+
+
+def test_many_files_with_one_tie_are_one_row() -> None:
+    names = [f"out/r{n}.json" for n in range(5)]
+    rows = [{"source": name, **request(0, 0, float(n), n + 1.0)} for n, name in enumerate(names)]
+    clocks = [{"name": name, **UTC, "uncertainty_s": 0.1 * n} for n, name in enumerate(names)] + [{"name": "smi.csv", **UTC}]
+    found = charts._aligned_rows(axis_store(clocks, {"requests": rows, "gpu_samples": gpu_rows("smi.csv", 9)}).rows_of(charts._ON_AXIS))
+    assert [(r["label"], r["uncertainty_s"], r["ended"]) for r in found] == [("r0.json and 4 more", 0.4, 5.0), ("smi.csv", 0.1, 8.0)]
+
+
+# --- budget -----------------------------------------------------------------------------------------------------------------------
+
+
+def part(component: str, low: float | None, high: float | None, step: tuple[float | None, float | None] = (40.0, 50.0)) -> dict[str, Any]:
+    return {"component": component, "lo_ms": low, "hi_ms": high, "step_lo_ms": step[0], "step_hi_ms": step[1]}
+
+
+def primary(scope: str, c: float | None, *parts: dict[str, Any], rule: str | None = None) -> Primary:
+    return Primary(scope=scope, concurrency=c, speed=Answer(rule=rule, budget=list(parts)))
+
+
+def test_the_budget_says_what_bounds_what() -> None:
+    one = primary(
+        "c=1", 1, part("memory", 5.0, 20.0), part("arithmetic", 0.0, None), part("host", 2.0, None), part("link latency", 0.0, 0.0)
+    )
+    told = says(drawn(store_of(), primaries=[one])["budget"])
+    assert told == ("One step at c=1: 40..50 ms; memory: 5..20 ms; arithmetic: not bounded; host: at least 2 ms; link latency: 0 ms.")
+
+
+def test_the_budget_is_that_of_the_speed_answer_or_of_one_stream() -> None:
+    one, two = primary("c=1", 1, part("memory", 5.0, 20.0)), primary("c=2", 2, part("memory", 5.0, 20.0))
+    answered = primary("c=2", 2, part("memory", 5.0, 20.0), rule="memory-bound")
+    for primaries, scope in (([two, one], "c=1"), ([one, answered], "c=2"), ([two], None)):
+        found = charts.budget_of(Result(version="0", primary=Headline(), primaries=primaries))
+        assert (found.scope if found else None) == scope
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [],
+        [part("memory", 0.0, None), part("unexplained", 0.0, 30.0)],
+        [part("memory", 5.0, 20.0, (None, None))],
+        [part("memory", 5.0, 20.0, (None, float("inf")))],
+    ],
+)
+def test_no_budget_where_nothing_is_known(parts: list[dict[str, Any]]) -> None:
+    assert drawn(store_of(), primaries=[primary("c=1", 1, *parts)]) == {}
+
+
+@pytest.mark.parametrize(("step", "said"), [((40.0, None), "at least 40 ms"), ((None, 50.0), "at most 50 ms"), ((40.0, 40.0), "40 ms")])
+def test_a_step_that_is_known_at_one_end(step: tuple[float | None, float | None], said: str) -> None:
+    svg = drawn(store_of(), primaries=[primary("c=1", 1, part("memory", 5.0, 999.0, step))])["budget"]
+    assert says(svg).startswith(f"One step at c=1: {said}; memory: 5..999 ms")

@@ -182,3 +182,19 @@ def test_a_real_gap_is_not_taken_for_daylight_saving(tmp_path: Path) -> None:
     (tmp_path / "smi.csv").write_text("\n".join(lines) + "\n")
     analysis = analyze([tmp_path])
     assert analysis.sql("SELECT max(t) - min(t) AS s FROM gpu_samples")["s"][0] == 4999
+
+
+@pytest.mark.parametrize("access_lines", [True, False])
+def test_a_containers_time_gives_zone_and_year(tmp_path: Path, access_lines: bool) -> None:
+    lines = []
+    for k in range(6):
+        outer, inner = START + timedelta(seconds=10 * k, milliseconds=400), START + timedelta(hours=2, seconds=10 * k)
+        lines.append(
+            f"{outer:%Y-%m-%dT%H:%M:%S}.400000000Z INFO {inner:%m-%d %H:%M:%S} [loggers.py:127] Engine 000: Avg prompt throughput: 0.0 tokens/s, "
+            "Avg generation throughput: 25.0 tokens/s, Running: 1 reqs, Waiting: 0 reqs, GPU KV cache usage: 3.0%, Prefix cache hit rate: 0.0%"
+        )
+        if access_lines:
+            lines.append(f'{outer:%Y-%m-%dT%H:%M:%S}.500000000Z (APIServer pid=1) INFO:     10.0.0.1:53400 - "POST /v1/completions HTTP/1.1" 200 OK')
+    (tmp_path / "vllm.log").write_text("\n".join(lines) + "\n")
+    times = analyze([tmp_path]).sql("SELECT time FROM server_samples ORDER BY time")["time"].to_list()
+    assert len(times) == 6 and all(abs(t - START.timestamp() - 10 * k) < 1.5 for k, t in enumerate(times))

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from gpuverdict.engine.analyze import Analysis, analyze
 from gpuverdict.engine.report import charts, html, strips
-from gpuverdict.engine.result import Finding, Headline, Missing, OpenRival, Result, ScopeRef, SourceRow
+from gpuverdict.engine.result import Answer, Finding, Headline, Margin, Missing, OpenRival, Primary, Result, ScopeRef, SourceRow
 
 CASE = Path(__file__).parents[2] / "fixtures" / "cases" / "three-cards"
 COMMAND = "gpuverdict analyze three-cards --out report"
@@ -100,8 +100,11 @@ def test_the_order_of_the_page(page: Page) -> None:
         "Why not more in total?",
         "Why is one stream slow?",
         "Evidence: sufficient",
+        "What was seen",
         "What was recorded",
+        "Time",
         "Why",
+        "What one step is made of",
         "Ruled out",
         "Could not tell",
         "What to change",
@@ -162,6 +165,89 @@ def test_what_was_not_understood_is_on_the_first_screen() -> None:
 def test_intervals_and_unknowns() -> None:
     shown = [html.value(v) for v in (None, [1.0, 2.0], [None, 0.4], [0.4, None], [3.0, 3.0], True, "layer", 0.30001, [], 12)]
     assert shown == ["unknown", "1..2", "at most 0.4", "at least 0.4", "3", "yes", "layer", "0.3", "", "12"]
+
+
+def test_what_was_seen_is_answered(page: Page, analysis: Analysis) -> None:
+    assert analysis.result.symptoms
+    for s in analysis.result.symptoms:
+        assert s["sentence"] in page.text and s["answer"] in page.text
+    assert "What was seen" not in Page(html.render(bare(), {})).text
+
+
+def clock_row(source: str, kind: str, **more: Any) -> dict[str, Any]:
+    return {"source": source, "kind": kind, "resolution_s": 1.0, "offset_s": None, "uncertainty_s": None, "method": None, **more}
+
+
+def test_sources_without_a_tie_are_listed() -> None:
+    clocks = [
+        clock_row("quiet.md", "none"),
+        clock_row("own.log", "since-start", method=html.OWN_AXIS),
+        clock_row("smi.csv", "local-no-zone"),
+        clock_row("tied.log", "utc", offset_s=0.0, method="printed in UTC"),
+    ]
+    text = Page(html.render(bare(clocks=clocks), {})).text
+    assert "smi.csv: not tied; local times without a zone" in text and "quiet.md: not tied; no times in it" in text
+    assert f"own.log: not tied; {html.OWN_AXIS}" in text and "tied.log: not tied" not in text
+    many = [clock_row(f"f{n}.log", "since-start") for n in range(html.PLACES + 3)]
+    assert "and 3 more" in Page(html.render(bare(clocks=many), {})).text
+    assert "Not tied" not in Page(html.render(bare(clocks=[clock_row("a.md", "none"), clock_row("b.md", "none")]), {})).text
+
+
+@pytest.mark.parametrize("kind", ["outside-the-load", "clock-not-matched"])
+def test_what_time_says_of_a_source_is_a_sentence(kind: str) -> None:
+    row = {"source": "smi.csv", "line": 2, "kind": kind, "n": 40, "note": "none of 40 samples was taken while requests ran"}
+    page = Page(html.render(bare(quality=[row, {**row, "kind": "gap", "note": "a hole"}]), {}))
+    section = page.text[page.text.index("Time\n") : page.text.index("Details")]
+    assert "smi.csv:2: none of 40 samples was taken while requests ran." in section and "a hole" not in section
+
+
+def test_the_budget_is_a_table(page: Page) -> None:
+    budget = page.text[page.text.index("What one step is made of") : page.text.index("Ruled out")]
+    for said in ("One step at c=1: 39.5..41 ms", "4.73..19.1 ms", "not bounded", "at most 1.26 ms", "at most 3.19 %"):
+        assert said in budget, said
+
+
+def test_a_share_of_the_step_is_at_most_all_of_it() -> None:
+    parts = [{"component": "memory", "lo_ms": 5.0, "hi_ms": 90.0, "step_lo_ms": 40.0, "step_hi_ms": 50.0}]
+    shown = html._budget(bare(primaries=[Primary(scope="c=1", concurrency=1, speed=Answer(budget=parts))]))
+    assert shown and shown["rows"] == [{"name": "memory", "ms": "5..90 ms", "share": "10..100 %"}]
+
+
+def test_subjects_without_any_record_are_one_line() -> None:
+    margin = Margin(atom="mbu < low", value=None, line=0.4, margin=None, holds=None)
+    untold = finding("cannot-tell", margin={"low": margin}, missing=[Missing(fact="mbu", collect="nvidia-smi dmon")])
+    told = finding("cannot-tell", rule="throttled", about="clocks", margin={"low": margin.model_copy(update={"holds": True})})
+    text = html.render(bare(findings=[untold, told]), {})
+    open_part = text[text.index('id="open"') : text.index('id="details"')]
+    assert "Nothing was recorded about: memory bandwidth." in open_part
+    assert open_part.count("<article") == 1 and "nvidia-smi dmon" not in open_part
+
+
+def test_what_an_answer_leaves_open_is_said(page: Page) -> None:
+    assert "What the hardware can do above 4 streams: the slots end the sweep there." in page.text
+
+
+@pytest.mark.parametrize(
+    ("advice", "command", "note"),
+    [
+        ("nvidia-smi dmon -s pucvmet -o DT > dmon.txt", "nvidia-smi dmon -s pucvmet -o DT > dmon.txt", ""),
+        (
+            "nvidia-smi pmon -d 1 > pmon.txt   (on the host, outside containers)",
+            "nvidia-smi pmon -d 1 > pmon.txt",
+            "(on the host, outside containers)",
+        ),
+        ("nvidia-smi dmon > dmon.txt, from 30 s before the load", "nvidia-smi dmon > dmon.txt", "from 30 s before the load"),
+        ("pidstat -u -p $(pidof llama-server) 1 30", "pidstat -u -p $(pidof llama-server) 1 30", ""),
+        ("nvidia-smi --query-gpu=index,name -l 1", "nvidia-smi --query-gpu=index,name -l 1", ""),
+        ("the server's start-up lines (enforce_eager)", "", "the server's start-up lines (enforce_eager)"),
+        ("", "", ""),
+    ],
+)
+def test_only_commands_are_there_to_copy(advice: str, command: str, note: str) -> None:
+    assert html.command_of(advice) == (command, note)
+    page = html.render(bare(findings=[finding("fits", sentence="x", missing=[Missing(fact="mbu", collect=advice)])]), {})
+    open_part = page[page.index('id="open"') : page.index('id="details"')]
+    assert open_part.count("<pre") == bool(command)
 
 
 # --- safe and whole ---------------------------------------------------------------------------------------------------------------
@@ -269,5 +355,5 @@ def test_a_browser_without_network_has_nothing_to_complain_about(text: str, tmp_
     bad.write_text(text.replace("</main>", '<img src="http://example.invalid/x.png" alt=""></main>'), encoding="utf-8")
     dom, complaints = opened(good, tmp_path / "profile")
     assert complaints == []
-    assert "8 streams wait for 4 slots." in dom and dom.count("<svg") == 4 and "</html>" in dom
+    assert "8 streams wait for 4 slots." in dom and dom.count("<svg") == 6 and "</html>" in dom
     assert opened(bad, tmp_path / "profile")[1], "the check does not see a blocked request"

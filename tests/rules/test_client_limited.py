@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from gpuverdict.engine.result import Finding
 from gpuverdict.rules.client_limited import RULE
-from small_store import Rows, config, findings, lines, served, store_of
+
+from .small_store import Rows, config, findings, lines, served, store_of
 
 SIXTEEN = config(server="llama.cpp", slots=16, build=7000)
 

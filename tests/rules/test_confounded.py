@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from gpuverdict.engine.result import Finding
 from gpuverdict.rules.confounded import RULE
-from small_store import Rows, config, findings, served, store_of
+
+from .small_store import Rows, config, findings, served, store_of
 
 
 def table(series: str | None, totals: dict[float, list[float]], source_id: int = 3, first: int = 1, **more: Any) -> Rows:

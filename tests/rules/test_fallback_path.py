@@ -6,7 +6,8 @@ from typing import Any
 
 from gpuverdict.engine.result import Finding
 from gpuverdict.rules.fallback_path import RULE
-from small_store import Rows, config, findings, lines, store_of
+
+from .small_store import Rows, config, findings, lines, store_of
 
 
 def event(what: str, source_id: int = 0, run: int = 0) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from gpuverdict.engine.result import Finding
 from gpuverdict.rules.kv_pressure import RULE
-from small_store import Rows, config, findings, lines, store_of
+
+from .small_store import Rows, config, findings, lines, store_of
 
 
 def judged(server_samples: Rows, events: Rows = [], settings: Rows | None = None) -> Finding:  # noqa: B006

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from gpuverdict.engine.result import Finding
 from gpuverdict.rules.loading import RULE
-from small_store import Rows, findings, samples, served, store_of
+
+from .small_store import Rows, findings, samples, served, store_of
 
 MODEL = [{"source_id": 0, "section": 0, "file_bytes": 40.0 * 2**30}]
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from gpuverdict.engine.result import Finding
 from gpuverdict.rules.measurement_artefact import RULE
-from small_store import Rows, findings, lines, store_of
+
+from .small_store import Rows, findings, lines, store_of
 
 
 def client(n: int = 20, itl_ms: float = 5.5, ttft: float = 0.1, **more: Any) -> Rows:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from gpuverdict.engine.result import Finding
 from gpuverdict.rules.narrow_link import RULE
-from small_store import samples, store_of, verdict
+
+from .small_store import samples, store_of, verdict
 
 
 def judged(during: bool = True, seconds: int = 30, cards: int = 2, **read: Any) -> Finding:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from gpuverdict.engine.store import Store
 from gpuverdict.rules.off_gpu import RULE
-from small_store import Rows, config, samples, served, store_of, verdict
+
+from .small_store import Rows, config, samples, served, store_of, verdict
 
 GIB = 1024.0
 MODEL = {"file_bytes": 40.0 * 2**30, "layers": 80.0, "hidden": 8192.0}  # embedding at most 4096 MiB

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from gpuverdict.engine.result import Finding
 from gpuverdict.rules.shared_gpu import RULE
-from small_store import Rows, findings, samples, served, store_of
+
+from .small_store import Rows, findings, samples, served, store_of
 
 SERVER = {"pid": 100, "name": "vllm", "kind": "C", "util_gpu": 80.0, "mem_used": 60_000.0}
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from gpuverdict.engine.result import Finding
 from gpuverdict.rules.spinning import RULE
-from small_store import Rows, config, findings, lines, samples, store_of
+
+from .small_store import Rows, config, findings, lines, samples, store_of
 
 IDLE: Rows = [{"source_id": 9, "line": 1, "key": "idle_w", "value": "120", "num": 120.0}]
 TP8 = config(slots=64, tensor_parallel=8, split="tensor")

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from gpuverdict.engine.store import Store
 from gpuverdict.rules.throttled import RULE
-from small_store import lines, samples, store_of, verdict
+
+from .small_store import lines, samples, store_of, verdict
 
 CAP, HEAT, IDLE, NONE = 0x4, 0x20, 0x1, 0x0
 

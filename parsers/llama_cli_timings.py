@@ -1,0 +1,372 @@
+r"""Timing blocks of the llama.cpp family outside `llama-server`'s own log: command line tools, early servers, KoboldCpp, `ollama run`.
+
+What it reads, alone or inside other text:
+- `llama_print_timings:` (llama.cpp until 2024-09, llama-cpp-python, ik_llama.cpp, Ollama until 0.1.3x), `llama_perf_context_print:`
+  (since), `common_perf_print:` (since 2025-12). Printed by llama-cli, llama-completion, examples and bindings when they end.
+- The server of builds 1413 to 2258: `print_timings:` with `slot N is processing [task id: M]` and `slot N released (...)`.
+- KoboldCpp's line per reply, `CtxLimit:231/4096, Amt:100/100, Init:0.00s, Process:0.52s (...), Generate:3.01s (...), Total:3.53s`, and
+  its shapes of 2024 and 2026.
+- The block that `ollama run --verbose` prints after an answer.
+
+Tables
+- `requests`, one row per block. prompt_ms, prompt_tokens (computed ones), decode_ms, decode_steps (what the printed rate divides by).
+  output_tokens: the sampled tokens where they are printed (`llama_print_timings`), the generated ones of servers and `ollama run`; NULL for
+  newer llama.cpp tools. origin: server, but client for `ollama run` (latency_s: its total duration; queue_ms: what the total holds beside
+  load, prompt and eval). Times: only KoboldCpp's `[HH:MM:SS]`, the end of a reply.
+- `server_config` of KoboldCpp: n_ctx_slot.
+
+Traps
+- A tool in conversation mode prints one block for the whole conversation: sums over all turns.
+- The load time of these blocks contains waiting for the user.
+- `eval time ... / N runs` counts the tokens after the first. Sampler lines of newer builds count prompt tokens too and are not read.
+- From Ollama 0.30 on the prompt count includes cached tokens while its duration does not.
+- A block whose printed rate contradicts its own time and count is refused.
+"""
+
+from __future__ import annotations
+
+from ..engine.line_format import Field, Int, Line, LineFormat, Num, Sample, Stamp
+
+_TOOL = r"^(?:llama_print_timings|llama_perf_context_print|common_perf_print): +$"
+_EARLY = r"^print_timings: +$"
+_LIST = r"^[\s>*-]*$"
+_RATE = Num(r"([\d.]+) tokens per second")
+_MS = Num(r"time += +([\d.]+) ms")
+
+
+def _duration(label: str) -> dict[str, Field]:
+    """A Go duration behind a label, in its parts."""
+    start = rf"{label}: +"
+    return {
+        "go_h": Num(start + r"(\d+)h\d"),
+        "go_m": Num(start + r"(?:\d+h)?(\d+)m\d"),
+        "go_s": Num(start + r"(?:\d+h)?(?:\d+m)?([\d.]+)s\s*$"),
+        "go_ms": Num(start + r"([\d.]+)ms\s*$"),
+        "go_us": Num(start + r"([\d.]+)[^\s\d.hms]{1,3}s\s*$"),
+    }
+
+
+_LINES = (
+    Line("tool load", into="requests*", anchor="load time", after=_TOOL),
+    Line("tool sample", into="requests*", anchor="sample time", after=r"^llama_print_timings: +$", fields={"n": Int(r"/ +(\d+) runs")}),
+    Line(
+        "tool prompt",
+        into="requests*",
+        anchor="prompt eval time",
+        after=_TOOL,
+        fields={"ms": _MS, "n": Int(r"ms / +(\d+) (?:tokens|runs)"), "rate": _RATE},
+        need=("ms", "n"),
+    ),
+    Line(
+        "tool decode",
+        into="requests*",
+        anchor="eval time",
+        after=_TOOL,
+        fields={"ms": _MS, "n": Int(r"ms / +(\d+) runs"), "rate": _RATE},
+        need=("ms", "n"),
+    ),
+    Line(
+        "early prompt",
+        into="requests*",
+        anchor="prompt eval time",
+        after=_EARLY,
+        fields={"ms": _MS, "n": Int(r"ms / +(\d+) tokens"), "rate": _RATE},
+        need=("ms", "n"),
+    ),
+    Line(
+        "early decode",
+        into="requests*",
+        anchor="eval time",
+        after=_EARLY,
+        fields={"ms": _MS, "n": Int(r"ms / +(\d+) runs"), "rate": _RATE},
+        need=("ms", "n"),
+    ),
+    Line(
+        "early launch",
+        into="requests*",
+        anchor=" is processing [task id: ",
+        after=r"^slot \d+$",
+        fields={"slot": Int(r"^slot (\d+) "), "task": Int(r"\[task id: (\d+)\]")},
+        need=("slot", "task"),
+    ),
+    Line(
+        "early release",
+        into="requests*",
+        anchor=" released (",
+        after=r"^slot \d+$",
+        fields={"slot": Int(r"^slot (\d+) "), "in_cache": Int(r"\((\d+) tokens in cache\)")},
+        need=("slot", "in_cache"),
+    ),
+    Line(
+        "kobold",
+        into="requests*",
+        anchor="CtxLimit:",
+        after=r"^\s*(?:\[\d\d:\d\d:\d\d\] )?$",
+        fields={
+            "ctx": Int(r"CtxLimit: ?\d+/(\d+),"),
+            "n": Int(r"(?:Amt:|Generated:)(\d+)/\d+"),
+            "prompt_n": Int(r"Processed:(\d+) in [\d.]+s"),
+            "prompt_s": Num(r"(?:Process:|Processed:\d+ in )([\d.]+)s"),
+            "decode_s": Num(r"(?:Generate:|Generated:\d+/\d+ in )([\d.]+)s"),
+            "rate": Num(r"(?:Generate:|Generated:\d+/\d+ in )[\d.]+s \([^)]*?([\d.]+)T/s\)"),
+            "total_s": Num(r"Total:([\d.]+)s"),
+        },
+        need=("decode_s", "total_s"),
+    ),
+    Line("verbose total", into="requests*", anchor="total duration: ", after=_LIST, fields=_duration("total duration")),
+    Line("verbose load", into="requests*", anchor="load duration: ", after=_LIST, fields=_duration("load duration")),
+    Line(
+        "verbose prompt n",
+        into="requests*",
+        anchor="prompt eval count: ",
+        after=_LIST,
+        fields={"n": Int(r"count: +(\d+) token")},
+        need=("n",),
+    ),
+    Line("verbose prompt", into="requests*", anchor="prompt eval duration: ", after=_LIST, fields=_duration("eval duration")),
+    Line(
+        "verbose prompt rate", into="requests*", anchor="prompt eval rate: ", after=_LIST, fields={"rate": Num(r"rate: +([\d.]+) tokens/s")}
+    ),
+    Line("verbose decode n", into="requests*", anchor="eval count: ", after=_LIST, fields={"n": Int(r"count: +(\d+) token")}, need=("n",)),
+    Line("verbose decode", into="requests*", anchor="eval duration: ", after=_LIST, fields=_duration("eval duration")),
+    Line(
+        "verbose rate",
+        into="requests*",
+        anchor="eval rate: ",
+        after=_LIST,
+        fields={"rate": Num(r"rate: +([\d.]+) tokens/s")},
+        need=("rate",),
+    ),
+)
+
+_NOISE = (
+    "llama_perf_sampler_print: ",
+    "llama_print_timings:       total time",
+    "llama_perf_context_print:       total time",
+    "llama_perf_context_print:    graphs reused",
+    "common_perf_print:       total time",
+    "common_perf_print:    graphs reused",
+    "common_perf_print:    sampling time",
+    "common_perf_print:    samplers time",
+    "common_perf_print: unaccounted time",
+    "print_timings:       total time",
+)
+
+_REQUESTS = """
+WITH seconds AS (
+    SELECT *, coalesce(go_us / 1e6, go_ms / 1e3, coalesce(go_h, 0) * 3600 + coalesce(go_m, 0) * 60 + go_s) AS took FROM staged
+), tool_blocks AS (
+    -- a block begins with the load line; where that is missing, with the line of the prompt
+    SELECT *, sum(CASE WHEN kind = 'tool load' THEN 1 ELSE 0 END) OVER w AS b,
+        sum(CASE WHEN kind = 'tool prompt' THEN 1 ELSE 0 END) OVER w + CASE WHEN kind = 'tool sample' THEN 1 ELSE 0 END AS p
+    FROM seconds WHERE kind LIKE 'tool %' WINDOW w AS (PARTITION BY run ORDER BY line)
+), tools AS (
+    SELECT run, min(line) AS line, NULL AS slot, NULL AS task,
+        max(n) FILTER (kind = 'tool prompt') AS prompt_n, max(ms) FILTER (kind = 'tool prompt') AS prompt_ms,
+        max(n) FILTER (kind = 'tool sample') AS output_n, max(n) FILTER (kind = 'tool decode') AS steps,
+        max(ms) FILTER (kind = 'tool decode') AS decode_ms, max(rate) FILTER (kind = 'tool decode') AS rate
+    FROM tool_blocks WHERE kind <> 'tool load' GROUP BY run, b, p
+    HAVING count(*) FILTER (kind = 'tool prompt') = 1 AND count(*) FILTER (kind = 'tool decode') = 1 AND max(line) - min(line) <= 8
+), early_blocks AS (
+    SELECT *, sum(CASE WHEN kind = 'early prompt' THEN 1 ELSE 0 END) OVER w AS p,
+        sum(CASE WHEN kind = 'early release' THEN 1 ELSE 0 END) OVER w AS releases
+    FROM seconds WHERE kind LIKE 'early %' WINDOW w AS (PARTITION BY run ORDER BY line)
+), early_timed AS (
+    SELECT run, p, min(line) AS line, max(line) AS last_line, any_value(releases) AS releases,
+        max(n) FILTER (kind = 'early prompt') AS prompt_n, max(ms) FILTER (kind = 'early prompt') AS prompt_ms,
+        max(n) FILTER (kind = 'early decode') AS steps, max(ms) FILTER (kind = 'early decode') AS decode_ms,
+        max(rate) FILTER (kind = 'early decode') AS rate
+    FROM early_blocks WHERE kind IN ('early prompt', 'early decode') GROUP BY run, p
+    HAVING count(*) FILTER (kind = 'early prompt') = 1 AND count(*) FILTER (kind = 'early decode') = 1 AND max(line) - min(line) <= 4
+), early AS (
+    -- the block names no slot: it is that of the release behind it, if no other block stands between
+    SELECT e.run, e.line, CASE WHEN alone THEN r.slot END AS slot,
+        CASE WHEN alone THEN (SELECT arg_max(l.task, l.line) FROM staged l
+            WHERE l.kind = 'early launch' AND l.run = e.run AND l.slot = r.slot AND l.line < e.line) END AS task,
+        e.prompt_n, e.prompt_ms, e.steps AS output_n, e.steps, e.decode_ms, e.rate
+    FROM (SELECT *, count(*) OVER (PARTITION BY run, releases) = 1 AS alone FROM early_timed) e
+    LEFT JOIN (SELECT run, slot, line, releases FROM early_blocks WHERE kind = 'early release') r
+        ON r.run = e.run AND r.releases = e.releases + 1 AND r.line - e.last_line <= 6
+), kobolds AS (
+    SELECT run, line, t, res, prompt_n, prompt_s * 1000 AS prompt_ms, n, decode_s * 1000 AS decode_ms, total_s, rate FROM staged
+    WHERE kind = 'kobold' AND (n IS NULL OR rate IS NULL OR decode_s < 0.05 OR abs(n / decode_s - rate) <= 0.02 * rate + 0.01
+        OR abs((n - 1) / decode_s - rate) <= 0.02 * rate + 0.01)
+), verbose_blocks AS (
+    SELECT *, sum(CASE WHEN kind = 'verbose total' THEN 1 ELSE 0 END) OVER (PARTITION BY run ORDER BY line) AS b
+    FROM seconds WHERE kind LIKE 'verbose %'
+), answers AS (
+    SELECT run, min(line) AS line, max(took) FILTER (kind = 'verbose total') AS total_s, max(took) FILTER (kind = 'verbose load') AS load_s,
+        max(n) FILTER (kind = 'verbose prompt n') AS prompt_n, max(took) FILTER (kind = 'verbose prompt') AS prompt_s,
+        max(n) FILTER (kind = 'verbose decode n') AS output_n, max(took) FILTER (kind = 'verbose decode') AS decode_s,
+        max(rate) FILTER (kind = 'verbose rate') AS rate
+    FROM verbose_blocks WHERE b > 0 GROUP BY run, b HAVING max(line) - min(line) <= 16 AND count(*) <= 8
+        AND count(DISTINCT kind) = count(*)
+)
+SELECT line, 'server' AS origin, 'llama.cpp' AS server, run, CAST(run AS VARCHAR) || ':' || coalesce(CAST(task AS VARCHAR), 'line '
+    || CAST(line AS VARCHAR)) AS request, CAST(slot AS INTEGER) AS slot, CAST(NULL AS DOUBLE) AS started_at,
+    CAST(NULL AS DOUBLE) AS finished_at, CAST(NULL AS DOUBLE) AS resolution_s, CAST(prompt_n AS DOUBLE) AS prompt_tokens,
+    CAST(output_n AS DOUBLE) AS output_tokens, prompt_ms, decode_ms, CAST(steps AS DOUBLE) AS decode_steps,
+    CAST(NULL AS DOUBLE) AS queue_ms, CAST(NULL AS DOUBLE) AS latency_s, 'ok' AS status
+FROM (FROM tools UNION ALL BY NAME FROM early)
+WHERE rate IS NULL OR decode_ms < 5 OR abs(steps * 1000 / decode_ms - rate) <= 0.01 * rate + 0.01
+UNION ALL
+SELECT line, 'server', 'koboldcpp', run, CAST(run AS VARCHAR) || ':line ' || CAST(line AS VARCHAR), NULL, t - total_s, t,
+    CASE WHEN t IS NOT NULL THEN res END, prompt_n, n, prompt_ms, decode_ms,
+    CASE WHEN abs((n - 1) * 1000 / decode_ms - rate) < abs(n * 1000 / decode_ms - rate) THEN n - 1 ELSE n END, NULL, NULL, 'ok'
+FROM kobolds
+UNION ALL
+SELECT line, 'client', 'ollama', run, CAST(run AS VARCHAR) || ':line ' || CAST(line AS VARCHAR), NULL, NULL, NULL, NULL,
+    prompt_n, output_n, prompt_s * 1000, decode_s * 1000, output_n,
+    CASE WHEN total_s >= load_s + prompt_s + decode_s THEN (total_s - load_s - prompt_s - decode_s) * 1000 END, total_s, 'ok'
+FROM answers WHERE output_n > 0 AND decode_s > 0 AND rate > 0 AND abs(output_n / decode_s - rate) <= 0.01 * rate + 0.01
+ORDER BY line
+"""
+
+_CONFIG = """
+SELECT min(line) AS line, 'koboldcpp' AS server, run, 'n_ctx_slot' AS key, CAST(ctx AS VARCHAR) AS value, CAST(ctx AS DOUBLE) AS num,
+    'logged' AS origin
+FROM staged WHERE kind = 'kobold' AND ctx > 0 GROUP BY run, ctx ORDER BY 1
+"""
+
+_SAMPLE_2023 = """\
+llama_print_timings:        load time =   400.00 ms
+llama_print_timings:      sample time =    30.00 ms /    64 runs   (    0.47 ms per token,  2133.33 tokens per second)
+llama_print_timings: prompt eval time =   900.00 ms /     9 tokens (  100.00 ms per token,    10.00 tokens per second)
+llama_print_timings:        eval time =  6300.00 ms /    63 runs   (  100.00 ms per token,    10.00 tokens per second)
+llama_print_timings:       total time =  7300.00 ms /    72 tokens
+"""
+
+_SAMPLE_2025 = """\
+llama_perf_sampler_print:    sampling time =      24.60 ms /   227 runs   (    0.11 ms per token,  9227.64 tokens per second)
+llama_perf_context_print:        load time =    3000.00 ms
+llama_perf_context_print: prompt eval time =     500.00 ms /    50 tokens (   10.00 ms per token,   100.00 tokens per second)
+llama_perf_context_print:        eval time =   14000.00 ms /   175 runs   (   80.00 ms per token,    12.50 tokens per second)
+llama_perf_context_print:       total time =   14600.00 ms /   225 tokens
+"""
+
+_SAMPLE_2026 = """\
+0.20.100.200 I common_perf_print:        load time =    3000.00 ms
+0.20.100.210 I common_perf_print: prompt eval time =     800.00 ms /    80 tokens (   10.00 ms per token,   100.00 tokens per second)
+0.20.100.220 I common_perf_print:        eval time =    1400.00 ms /    21 runs   (   66.67 ms per token,    15.00 tokens per second)
+0.20.100.230 I common_perf_print:       total time =    2300.00 ms /   101 tokens
+0.20.100.240 I common_perf_print: unaccounted time =       4.57 ms /   0.2 %      (total - sampling - prompt eval - eval) / (total)
+"""
+
+_SAMPLE_EARLY = """\
+slot 1 is processing [task id: 7]
+slot 1 : kv cache rm - [0, end)
+
+print_timings: prompt eval time =     100.00 ms /    12 tokens (    8.33 ms per token,   120.00 tokens per second)
+print_timings:        eval time =    2000.00 ms /   100 runs   (   20.00 ms per token,    50.00 tokens per second)
+print_timings:       total time =    2100.00 ms
+slot 1 released (112 tokens in cache)
+"""
+
+_SAMPLE_KOBOLD = """\
+CtxLimit:231/4096, Amt:100/100, Init:0.00s, Process:0.52s (3.9ms/T = 256.10T/s), Generate:3.00s (30.0ms/T = 33.33T/s), Total:3.52s (28.4T/s)
+"""
+
+_SAMPLE_KOBOLD_TIMED = """\
+[18:44:54] CtxLimit:3929/4096, Amt:60/2048, Init:0.24s, Process:6.00s (563.34T/s), Generate:6.00s (10.00T/s), Total:12.00s
+[18:45:30] CtxLimit:290/16384, Init:0.15s, Processed:240 in 30.00s (8.00T/s), Generated:50/64 in 2.00s (25.00T/s), Total:32.15s
+"""
+
+_SAMPLE_OLLAMA = """\
+total duration:       1m2.5s
+load duration:        100.5ms
+prompt eval count:    21 token(s)
+prompt eval duration: 2.0s
+prompt eval rate:     10.50 tokens/s
+eval count:           600 token(s)
+eval duration:        1m0s
+eval rate:            10.00 tokens/s
+"""
+
+_SAMPLE_QUOTED = """\
+> they printed llama_print_timings:        eval time =  6300.00 ms /    63 runs
+the eval rate:            10.00 tokens/s
+"""
+
+PARSER = LineFormat(
+    name="llama-cli-timings",
+    server="llama.cpp",
+    stamps=(
+        Stamp(r"^(\d+\.\d\d\.\d{3}\.\d{3}) (?:[IWED] )?", parse="m.s.ms.us", clock="since-start", resolution_s=1e-6),
+        Stamp(r"^\[(\d\d:\d\d:\d\d)\] ", parse="clock", clock="local-no-zone", resolution_s=1.0, search=True),
+    ),
+    lines=_LINES,
+    noise=_NOISE,
+    assemble={"requests": _REQUESTS, "server_config": _CONFIG},
+    samples=(
+        Sample(
+            text=_SAMPLE_2023,
+            versions="llama.cpp until 2024-09, llama-cpp-python",
+            rows={
+                "requests": [
+                    {
+                        "line": 2,
+                        "prompt_tokens": 9.0,
+                        "prompt_ms": 900.0,
+                        "output_tokens": 64.0,
+                        "decode_ms": 6300.0,
+                        "decode_steps": 63.0,
+                        "finished_at": None,
+                    }
+                ]
+            },
+        ),
+        Sample(
+            text=_SAMPLE_2025,
+            versions="llama.cpp 2024-09 to 2025-12",
+            rows={"requests": [{"prompt_tokens": 50.0, "decode_ms": 14000.0, "decode_steps": 175.0, "output_tokens": None}]},
+        ),
+        Sample(
+            text=_SAMPLE_2026,
+            versions="llama.cpp 2025-12 and later",
+            rows={"requests": [{"prompt_ms": 800.0, "decode_steps": 21.0, "decode_ms": 1400.0, "origin": "server"}]},
+        ),
+        Sample(
+            text=_SAMPLE_EARLY,
+            versions="llama.cpp's server b1413 to b2258",
+            rows={"requests": [{"slot": 1, "request": "0:7", "prompt_tokens": 12.0, "output_tokens": 100.0, "decode_ms": 2000.0}]},
+        ),
+        Sample(
+            text=_SAMPLE_KOBOLD,
+            versions="KoboldCpp 2024",
+            rows={
+                "requests": [{"server": "koboldcpp", "output_tokens": 100.0, "decode_ms": 3000.0, "prompt_ms": 520.0, "finished_at": None}],
+                "server_config": [{"key": "n_ctx_slot", "num": 4096.0}],
+            },
+        ),
+        Sample(
+            text=_SAMPLE_KOBOLD_TIMED,
+            versions="KoboldCpp 2025 and 2026",
+            rows={
+                "requests": [
+                    {"output_tokens": 60.0, "decode_steps": 60.0, "finished_at": 67494.0, "started_at": 67482.0, "resolution_s": 1.0},
+                    {"prompt_tokens": 240.0, "prompt_ms": 30000.0, "output_tokens": 50.0, "decode_ms": 2000.0},
+                ],
+                "clocks": [{"kind": "local-no-zone", "resolution_s": 1.0}],
+            },
+        ),
+        Sample(
+            text=_SAMPLE_OLLAMA,
+            versions="ollama run --verbose, any",
+            rows={
+                "requests": [
+                    {
+                        "origin": "client",
+                        "server": "ollama",
+                        "latency_s": 62.5,
+                        "prompt_ms": 2000.0,
+                        "prompt_tokens": 21.0,
+                        "output_tokens": 600.0,
+                        "decode_ms": 60000.0,
+                        "queue_ms": 399.5,
+                    }
+                ]
+            },
+        ),
+        Sample(text=_SAMPLE_QUOTED, versions="any: what is quoted or alone gives nothing", rows={"requests": []}),
+    ),
+)

@@ -1,0 +1,112 @@
+"""Timing blocks of command line tools, early servers, KoboldCpp and `ollama run --verbose`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from gpuverdict.engine.line_format import Sample
+from gpuverdict.engine.testing import check_conformance, check_cut, check_garbled, rows_of
+from gpuverdict.parsers.llama_cli_timings import PARSER
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+DERIVED = ("output_tokens", "slot", "queue_ms")  # need a second line
+BY_VERSION = {s.versions: s.text for s in PARSER.samples}
+TOOL = BY_VERSION["llama.cpp until 2024-09, llama-cpp-python"]
+EARLY = BY_VERSION["llama.cpp's server b1413 to b2258"]
+OLLAMA = BY_VERSION["ollama run --verbose, any"]
+
+
+def _requests(text: str) -> list[dict[str, Any]]:
+    return rows_of(PARSER, text)[0].get("requests", [])
+
+
+def _early(ms: float) -> str:
+    return (
+        "print_timings: prompt eval time =     100.00 ms /    10 tokens (   10.00 ms per token,   100.00 tokens per second)\n"
+        f"print_timings:        eval time = {ms:10.2f} ms /   100 runs   (   20.00 ms per token, {100000 / ms:8.2f} tokens per second)\n"
+    )
+
+
+def test_conformance() -> None:
+    check_conformance(PARSER, DERIVED)
+
+
+def test_blocks_behind_each_other_stay_apart() -> None:
+    rows = _requests(TOOL + "an answer\n" + TOOL.replace("6300.00", "3150.00").replace("10.00 tokens", "20.00 tokens"))
+    assert [r["decode_ms"] for r in rows] == [6300.0, 3150.0] and [r["output_tokens"] for r in rows] == [64.0, 64.0]
+
+
+def test_a_block_without_its_head_is_read() -> None:
+    (row,) = _requests("\n".join(TOOL.split("\n")[2:]))
+    assert row["decode_steps"] == 63.0 and row["output_tokens"] is None
+
+
+def test_a_block_that_contradicts_its_own_rate_is_refused() -> None:
+    assert _requests(TOOL.replace("6300.00 ms", "3300.00 ms")) == []
+
+
+def test_halves_of_two_blocks_are_not_joined() -> None:
+    prompt, decode = TOOL.split("\n")[2], TOOL.split("\n")[3]
+    assert _requests(prompt + "\n" + "filler\n" * 20 + decode + "\n") == []
+    assert _requests(decode + "\n" + prompt + "\n") == []
+
+
+def test_early_server_names_a_slot_only_where_one_block_ended() -> None:
+    launches = "slot 0 is processing [task id: 3]\nslot 1 is processing [task id: 4]\n"
+    released = "slot 0 released (110 tokens in cache)\nslot 1 released (110 tokens in cache)\n"
+    rows = _requests(launches + _early(2000) + _early(2500) + released)
+    assert [(r["slot"], r["decode_ms"]) for r in rows] == [(None, 2000.0), (None, 2500.0)]
+    rows = _requests(launches + _early(2000) + released.split("\n")[0] + "\n" + _early(2500) + released.split("\n")[1] + "\n")
+    assert [(r["slot"], r["request"]) for r in rows] == [(0, "0:3"), (1, "0:4")]
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("1m2.5s", 62.5), ("62.5s", 62.5), ("62500ms", 62.5), ("1h0m0s", 3600.0)])
+def test_total_of_ollama(text: str, seconds: float) -> None:
+    (row,) = _requests(OLLAMA.replace("1m2.5s", text))
+    assert row["latency_s"] == seconds and row["queue_ms"] == pytest.approx((seconds - 62.1005) * 1000)
+
+
+def test_a_total_that_is_too_short_gives_no_queue() -> None:
+    assert _requests(OLLAMA.replace("1m2.5s", "61s"))[0]["queue_ms"] is None
+
+
+def test_list_marks_and_garbage_between() -> None:
+    (row,) = _requests("".join(f"- {line}\n" for line in OLLAMA.splitlines()))
+    assert row["decode_ms"] == 60000.0
+    assert _requests(OLLAMA.replace("eval rate:            10.00", "eval rate:            99.00")) == []
+    assert _requests("eval count:           600 token(s)\neval duration:        1m0s\neval rate:            10.00 tokens/s\n") == []
+
+
+def test_two_answers() -> None:
+    assert len(_requests(OLLAMA + "more text\n\n" + OLLAMA)) == 2
+
+
+@pytest.mark.parametrize("rate", ["33.33", "33.0"])
+def test_kobold_counts_by_its_own_rate(rate: str) -> None:
+    line = f"CtxLimit:231/4096, Amt:100/100, Init:0.00s, Process:0.52s (3.9ms/T = 256.10T/s), Generate:3.00s ({rate}T/s), Total:3.52s\n"
+    assert _requests(line)[0]["decode_steps"] == (100.0 if rate == "33.33" else 99.0)
+    assert _requests(line.replace("3.00s", "9.00s")) == []
+
+
+def test_old_shape_of_kobold_without_amount() -> None:
+    (row,) = _requests("CtxLimit: 1843/8192, Process:16.32s (11.0ms/T = 91.03T/s), Generate:80.01s (224.1ms/T = 4.46T/s), Total:96.33s\n")
+    assert (row["prompt_ms"], row["decode_ms"], row["output_tokens"], row["decode_steps"]) == (16320.0, 80010.0, None, None)
+
+
+def test_nothing_of_llama_server_is_taken() -> None:
+    text = "slot print_timing: id  0 | task 1 | \nprompt eval time =     130.00 ms /   260 tokens (\n       eval time = 400.00 ms / 20 tokens (\n"
+    assert rows_of(PARSER, text)[1].matched == 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(sample=st.sampled_from(PARSER.samples), share=st.floats(0, 1))
+def test_any_cut(sample: Sample, share: float) -> None:
+    check_cut(PARSER, sample.text, int(share * len(sample.text)), DERIVED)
+
+
+@settings(max_examples=60, deadline=None)
+@given(sample=st.sampled_from(PARSER.samples), at=st.integers(0, 2000), byte=st.integers(0, 255))
+def test_any_garbled_byte(sample: Sample, at: int, byte: int) -> None:
+    check_garbled(PARSER, sample.text, at, byte)
