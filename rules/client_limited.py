@@ -85,8 +85,8 @@ WITH reqs AS MATERIALIZED (
     SELECT source_id, run FROM (SELECT source_id, run, count(*) AS n FROM arrivals GROUP BY ALL) a
     JOIN (SELECT source_id, run, count(*) AS n FROM launches GROUP BY ALL) l USING (source_id, run) WHERE a.n = l.n
 ), waits AS (
-    SELECT a.source_id, a.run, a.t AS a, l.t AS b FROM arrivals a JOIN launches l USING (source_id, run, k) JOIN paired USING (source_id,
-        run)
+    SELECT a.source_id, a.run, a.t AS a, l.t AS b FROM arrivals a JOIN launches l USING (source_id, run, k)
+        JOIN paired USING (source_id, run)
     UNION ALL
     SELECT source_id, run, queued_t, began FROM reqs WHERE queued_t IS NOT NULL
 ), wait_known AS (

@@ -34,8 +34,8 @@ WITH grouped(key, factor, derived) AS (
         ('quantisation', 'quantisation', FALSE), ('build', 'build', FALSE), ('version', 'build', FALSE),
         ('n_ctx', 'context and offload', TRUE), ('layers_offloaded', 'context and offload', TRUE), ('n_batch', 'batch', TRUE),
             ('n_ubatch', 'batch', TRUE),
-        ('chunked_prefill', 'prefill chunk', TRUE), ('chunked_prefill_size', 'prefill chunk', TRUE), ('max_batched_tokens',
-            'prefill chunk', TRUE),
+        ('chunked_prefill', 'prefill chunk', TRUE), ('chunked_prefill_size', 'prefill chunk', TRUE),
+            ('max_batched_tokens', 'prefill chunk', TRUE),
         ('prefix_caching', 'prefix cache', TRUE), ('kv_dtype', 'KV type', TRUE), ('flash_attn', 'flash attention', TRUE)
 ), settings AS MATERIALIZED (
     SELECT
@@ -45,8 +45,8 @@ WITH grouped(key, factor, derived) AS (
     WHERE c.origin = 'logged' GROUP BY ALL HAVING count(DISTINCT coalesce(c.value, printf('%g', c.num))) = 1
 ), asked AS (
     -- slots count where the log says that they were asked for
-    SELECT source_id, coalesce(run, 0) AS run FROM main.server_config WHERE key = 'slots_source' AND value IN ('server_args', 'arguments',
-        'command line')
+    SELECT source_id, coalesce(run, 0) AS run FROM main.server_config WHERE key = 'slots_source'
+        AND value IN ('server_args', 'arguments', 'command line')
 ), told AS MATERIALIZED (
     SELECT * FROM settings WHERE key <> 'slots' OR (source_id, run) IN (FROM asked)
 ), compared AS (
@@ -72,8 +72,8 @@ WITH grouped(key, factor, derived) AS (
     SELECT l.scope_id, d.* FROM linked l JOIN differing d ON d.source_a = l.source_id AND d.run_a = l.run
 ), worst_settings AS (
     SELECT
-        scope_id, max(factors) AS settings_differ, arg_max(names, factors) AS settings_text, arg_max(list_concat(ev_a, ev_b),
-            factors) AS ev, count(*) AS server_pairs
+        scope_id, max(factors) AS settings_differ, arg_max(names, factors) AS settings_text,
+            arg_max(list_concat(ev_a, ev_b), factors) AS ev, count(*) AS server_pairs
     FROM loose GROUP BY scope_id
 ), arms AS MATERIALIZED (
     SELECT
@@ -94,12 +94,12 @@ WITH grouped(key, factor, derived) AS (
     SELECT
         a.scope_id, b.scope_id AS other_scope, a.series_name AS name_a, b.series_name AS name_b, a.concurrency AS c_a,
             b.concurrency AS c_b, a.n AS n_a, b.n AS n_b,
-        a.mean AS mean_a, b.mean AS mean_b, a.mean / b.mean - 1 AS d, a.variance / a.n AS v_a, b.variance / b.n AS v_b, list_concat(a.ev,
-            b.ev) AS ev,
+        a.mean AS mean_a, b.mean AS mean_b, a.mean / b.mean - 1 AS d, a.variance / a.n AS v_a, b.variance / b.n AS v_b,
+            list_concat(a.ev, b.ev) AS ev,
         (a.counts <> b.counts)::INT AS other_counts,
         (abs(a.input_len / b.input_len - 1) > 0.05)::INT AS other_input, (abs(a.output_len / b.output_len - 1) > 0.05)::INT AS other_output,
-        string_split_regex(lower(a.series_name), '\\s*[,;|]\\s*') AS parts_a, string_split_regex(lower(b.series_name),
-            '\\s*[,;|]\\s*') AS parts_b,
+        string_split_regex(lower(a.series_name), '\\s*[,;|]\\s*') AS parts_a,
+            string_split_regex(lower(b.series_name), '\\s*[,;|]\\s*') AS parts_b,
         regexp_matches(a.series_name, '^table \\d+$') OR regexp_matches(b.series_name, '^table \\d+$') AS unnamed
     FROM arms a JOIN arms b ON a.series_key <> b.series_key
     WHERE a.concurrency = b.concurrency OR (a.series_key, b.series_key) NOT IN (SELECT (key_a, key_b) FROM share_streams)
@@ -111,11 +111,12 @@ WITH grouped(key, factor, derived) AS (
     GROUP BY ALL
 ), factors AS (
     SELECT
-        p.*, (p.c_a <> p.c_b)::INT + coalesce(p.other_counts, 0) + greatest(coalesce(p.other_input, 0), coalesce(p.other_output,
-            0)) AS other_factors,
+        p.*, (p.c_a <> p.c_b)::INT + coalesce(p.other_counts, 0) + greatest(coalesce(p.other_input, 0),
+            coalesce(p.other_output, 0)) AS other_factors,
         CASE WHEN p.unnamed THEN 0
-             WHEN len(p.parts_a) = len(p.parts_b) AND len(p.parts_a) >= 2 THEN len(list_filter(list_zip(p.parts_a, p.parts_b),
-                 lambda x: x[1] <> x[2])) ELSE 1 END AS name_factors,
+             WHEN len(p.parts_a) = len(p.parts_b)
+                 AND len(p.parts_a) >= 2 THEN len(list_filter(list_zip(p.parts_a, p.parts_b), lambda x: x[1] <> x[2]))
+                 ELSE 1 END AS name_factors,
         l.factors AS log_factors, l.factors_all AS log_factors_all, l.shared
     FROM pairs p LEFT JOIN linked_pairs l USING (scope_id, other_scope)
 ), judged AS (
@@ -133,10 +134,10 @@ WITH grouped(key, factor, derived) AS (
     SELECT
         scope_id, count(*) AS table_pairs, max(factors_lo) AS table_factors_lo, CASE
             WHEN count(factors_hi) = count(*) THEN max(factors_hi) END AS table_factors_hi,
-        arg_max(name_a, factors_lo) AS arm_a, arg_max(name_b, factors_lo) AS arm_b, arg_max(c_a, factors_lo) AS c_a, arg_max(c_b,
-            factors_lo) AS c_b, arg_max(ev, factors_lo) AS ev,
-        min(abs(d)) FILTER (c_a = c_b AND n_a = 1 AND n_b = 1) AS single_d, arg_min(struct_pack(name_a, name_b, mean_a, mean_b, ev),
-            abs(d)) FILTER (c_a = c_b AND n_a = 1 AND n_b = 1) AS single,
+        arg_max(name_a, factors_lo) AS arm_a, arg_max(name_b, factors_lo) AS arm_b, arg_max(c_a, factors_lo) AS c_a,
+            arg_max(c_b, factors_lo) AS c_b, arg_max(ev, factors_lo) AS ev,
+        min(abs(d)) FILTER (c_a = c_b AND n_a = 1 AND n_b = 1) AS single_d,
+            arg_min(struct_pack(name_a, name_b, mean_a, mean_b, ev), abs(d)) FILTER (c_a = c_b AND n_a = 1 AND n_b = 1) AS single,
         min(least(n_a, n_b)) AS repeats_min, min(abs(d) / floor_share) AS over_floor, count(*) = count(floor_share) AS floors_known,
         arg_min(struct_pack(name_a, name_b, mean_a, mean_b, d, floor_share), abs(d) / floor_share) AS closest
     FROM floors GROUP BY scope_id

@@ -36,8 +36,8 @@ WITH told AS MATERIALIZED (
 ), spans AS (
     SELECT scope_id, source_id, min(started_t) AS first_t, max(finished_t) AS last_t FROM reqs GROUP BY ALL
 ), following AS (
-    SELECT l.*, r.started_t AS next_t, r.scope_id FROM loads l ASOF JOIN reqs r ON l.source_id = r.source_id AND coalesce(l.done,
-        l.began) <= r.started_t
+    SELECT l.*, r.started_t AS next_t, r.scope_id FROM loads l ASOF JOIN reqs r ON l.source_id = r.source_id
+        AND coalesce(l.done, l.began) <= r.started_t
 ), between_requests AS (
     -- a request of the same scope ran before it, and the next one starts as soon as it is done
     SELECT f.scope_id, f.source_id, f.line, f.done - f.began AS took_s FROM following f JOIN spans s USING (scope_id, source_id)
@@ -57,8 +57,8 @@ WITH told AS MATERIALIZED (
     SELECT c.scope_id, l.source_id, l.line, any_value(l.done - l.began) AS took_s
     FROM loads l JOIN client_spans c ON l.began_at > c.sent_at + c.unc_s + 1 AND l.began_at < c.finished_at - c.unc_s - 1 GROUP BY ALL
 ), lost AS (
-    SELECT scope_id, count(*) AS loads_seen, sum(took_s) AS loading_s, max(took_s) AS longest_s, min_by({'source_id': source_id,
-        'line': line}, line, 3) AS ev FROM (
+    SELECT scope_id, count(*) AS loads_seen, sum(took_s) AS loading_s, max(took_s) AS longest_s,
+        min_by({'source_id': source_id, 'line': line}, line, 3) AS ev FROM (
         SELECT DISTINCT scope_id, source_id, line, took_s FROM (FROM between_requests UNION ALL FROM in_flight_scopes UNION ALL
             FROM in_client)
     ) GROUP BY scope_id
@@ -86,15 +86,15 @@ WITH told AS MATERIALIZED (
             AND time - lag(time) OVER w <= 10 AS still
     FROM whole WHERE complete WINDOW w AS (PARTITION BY scope_id, source_id ORDER BY cycle)
 ), rise AS (
-    SELECT scope_id, coalesce(sum(grew) FILTER (still AND grew > 0), 0) AS rise_mib, min_by({'source_id': source_id, 'line': line}, line,
-        2) FILTER (still AND grew > 0) AS ev
+    SELECT scope_id, coalesce(sum(grew) FILTER (still AND grew > 0), 0) AS rise_mib,
+        min_by({'source_id': source_id, 'line': line}, line, 2) FILTER (still AND grew > 0) AS ev
     FROM growing GROUP BY scope_id
 ), memory AS (
     SELECT scope_id, (max(mib) - min(mib)) / nullif(max(mib), 0) AS spread, count(*) AS rounds FROM whole WHERE complete GROUP BY scope_id
 )
 SELECT
-    sc.scope_id, coalesce(l.loads_seen, 0) AS loads_seen, l.ev AS loads_seen_ev, l.loading_s, l.longest_s, l.loading_s / nullif(t.span_s,
-        0) AS loading_share, t.span_s,
+    sc.scope_id, coalesce(l.loads_seen, 0) AS loads_seen, l.ev AS loads_seen_ev, l.loading_s, l.longest_s,
+        l.loading_s / nullif(t.span_s, 0) AS loading_share, t.span_s,
     coalesce(i.lines_inside, 0) AS lines_inside_seen, x.would_tell,
     r.rise_mib, r.rise_mib / (m.file_bytes / 1048576) AS rise_share, r.ev AS rise_share_ev, m.file_bytes / 1048576 AS weights_mib,
     y.spread AS memory_spread, y.rounds

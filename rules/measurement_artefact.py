@@ -44,8 +44,8 @@ WITH client AS MATERIALIZED (
 ), server AS (
     SELECT
         scope_id, median(decode_ms / decode_steps) AS itl_ms, count(*) AS n, min_by({'source_id': source_id, 'line': line}, line, 2) AS ev
-    FROM main.requests_in_scope WHERE decode_ms > 0 AND decode_steps >= 20 AND scope_id > 0 AND how IN ('given', 'matched to the step',
-        'alone in the server')
+    FROM main.requests_in_scope WHERE decode_ms > 0 AND decode_steps >= 20 AND scope_id > 0
+        AND how IN ('given', 'matched to the step', 'alone in the server')
     GROUP BY scope_id
 )
 SELECT

@@ -24,8 +24,8 @@ from ..engine.rule import STATE, Experiment, Limit, Rival, Route, Rule
 
 FACTS = """
 WITH timed AS (
-    SELECT p.*, c.offset_s IS NOT NULL AND p.time IS NOT NULL AS on_axis, coalesce(c.uncertainty_s, 1) AS own_unc_s, coalesce(c.estimated,
-        FALSE) AS own_estimated, b.label AS bound
+    SELECT p.*, c.offset_s IS NOT NULL AND p.time IS NOT NULL AS on_axis, coalesce(c.uncertainty_s, 1) AS own_unc_s,
+        coalesce(c.estimated, FALSE) AS own_estimated, b.label AS bound
     FROM main.gpu_processes p LEFT JOIN main.clocks c USING (source_id) LEFT JOIN main.bindings b USING (source_id)
     WHERE p.pid IS NOT NULL AND coalesce(p.kind, 'C') LIKE '%C%'
 ), placed AS MATERIALIZED (
@@ -64,8 +64,8 @@ WITH timed AS (
 ), outside AS (
     SELECT max(util) AS idle_util, max(n) AS idle_samples, any_value(ev) AS ev FROM (
         SELECT
-            host, gpu, quantile_cont(util_gpu, 0.5) AS util, count(*) AS n, min_by({'source_id': source_id, 'line': line}, line,
-                2) FILTER (util_gpu > 0) AS ev
+            host, gpu, quantile_cont(util_gpu, 0.5) AS util, count(*) AS n,
+                min_by({'source_id': source_id, 'line': line}, line, 2) FILTER (util_gpu > 0) AS ev
         FROM main.samples_outside_load WHERE util_gpu IS NOT NULL GROUP BY host, gpu HAVING count(*) >= 10
     )
 )

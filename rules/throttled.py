@@ -77,8 +77,8 @@ WITH loaded AS MATERIALIZED (
         least(c.held_sm / coalesce(o.sm_ref, q.sm_equal), c.held_mem / coalesce(o.mem_ref, q.mem_equal)) AS held_ratio,
         c.capped_sm / coalesce(o.sm_ref, q.sm_equal) AS capped_ratio,
         coalesce(o.sm_ref, q.sm_equal) AS sm_ref,
-        c.sm_clock / CASE WHEN k.sm_cool IS NULL THEN q.sm_equal WHEN q.sm_equal IS NULL THEN k.sm_cool ELSE greatest(k.sm_cool,
-            q.sm_equal) END AS ref_ratio,
+        c.sm_clock / CASE WHEN k.sm_cool IS NULL THEN q.sm_equal WHEN q.sm_equal IS NULL THEN k.sm_cool
+            ELSE greatest(k.sm_cool, q.sm_equal) END AS ref_ratio,
         m.mem_low_share
     FROM cards c
     LEFT JOIN own o ON o.gpu = c.gpu AND o.host IS NOT DISTINCT FROM c.host

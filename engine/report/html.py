@@ -26,7 +26,7 @@ READ_THUS = {
     "requests": "A bar is one request on its slot from launch to finish, a line counts requests, a dot is one response file "
     "when it was complete.",
     "ceiling": "A bar is the interval that the evidence leaves, not a value; the short vertical marks are the lines that decide.",
-    "alignment": "Shaded: at least one request was in flight. Blue counts, grey GPU samples do not: they lie outside the load or too near "
+    "alignment": "Shaded: at least one request was in flight. Grey GPU samples do not count for the load: they lie outside it or too near "
     "its edge. A pale bar with a dashed edge is on a clock that is only estimated.",
     "budget": "A bar is the interval that the evidence leaves for one part, the vertical mark is the step. Parts may overlap in time. "
     "A pale bar with a dashed edge has no known upper bound; unexplained is what the known bounds leave over.",

@@ -96,7 +96,7 @@ def test_old_shape_of_kobold_without_amount() -> None:
 
 
 def test_nothing_of_llama_server_is_taken() -> None:
-    text = "slot print_timing: id  0 | task 1 | \nprompt eval time =     130.00 ms /   260 tokens (\n       eval time = 400.00 ms / 20 tokens (\n"
+    text = "slot print_timing: id  0 | task 1 | \nprompt eval time =     130.00 ms /   260 tokens\n       eval time = 4.00 ms / 2 tokens\n"
     assert rows_of(PARSER, text)[1].matched == 0
 
 

@@ -1,0 +1,222 @@
+r"""Times that `curl -w` printed, and `time curl ...` of a shell.
+
+What it reads: lines with a total and another curl time or a status (`resp_2 200 start=15.029838 total=15.029956 size=437`), blocks with one
+label per line (`time_connect: 0.0008`, `Start Transfer Time: 0.065580s`, `Total Time: 28.455154s`), with curl's own names or the usual
+words for them, with dot or comma; and `real 0m28.478s` of bash where the text shows that curl was timed (`time curl`) and no block of
+curl stands right above.
+
+Table `requests` (origin client), one row per transfer, in the order printed (for parallel transfers: the order of completion):
+latency_s, and status from the HTTP code (2xx ok; 000, 4xx and 5xx failed; unknown without one). There is no time of day in these lines.
+
+Traps
+- The time of the first byte is no time to first token and is left out: many servers send the header of a stream at once, also while the
+  request waits for a slot, and without streaming the first byte is the end.
+- Shell times contain the start of curl itself (some 10 ms).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
+
+__all__ = ["PARSER"]
+
+MAX_REJECTS = 10
+BLOCK_LINES = 10  # a block of labels is no longer than this
+Row = dict[str, Any]
+
+_NUM = r"(\d{1,6}[.,]\d{3}(?:\d{3})?)"
+_FIRST = r"(?:time_)?(?:start[ _-]?transfer(?:[ _]time)?|ttfb|first[ _]byte|time to first byte|start)"
+_EARLY = r"(?:dns(?: (?:resolution|lookup))?|name[ _]?lookup|connect(?:ion)?(?: time)?|appconnect|pretransfer|redirect|tls|ssl)"
+_TOTAL = r"(?:time_)?total(?:[ _]time)?"
+_LABEL = re.compile(rf"^\s*(?:time_)?(?:({_TOTAL})|({_FIRST})|(?:{_EARLY}))\s*[:=]\s*{_NUM}\s*s?\s*$", re.I)
+_TOTAL_IN = re.compile(rf"(?:^|[\s,;|]){_TOTAL}\s*[:=]\s*{_NUM}\s?s?(?=$|[\s,;|])", re.I)
+_OTHER_IN = re.compile(rf"(?:^|[\s,;|])(?:time_)?(?:{_FIRST}|{_EARLY})\s*[:=]\s*{_NUM}\s?s?(?=$|[\s,;|])", re.I)
+_CODE = re.compile(r"(?:^|[\s,;|])(?:(?:http_code|http_status|response_code|http|code|status)\s*[:= ]\s*)(\d{3})(?=$|[\s,;|])", re.I)
+_BARE_CODE = re.compile(r"^(?:\S+\s+)?(000|[1-5]\d\d)\s+(?=\S)")
+_REAL = re.compile(r"^real\s+(\d+)m(\d{1,2}[.,]\d{3})s$")
+_CANDIDATE = r"(?i)total|transfer|ttfb|first.byte|lookup|dns|connect|redirect|\btls\b|\bssl\b|http|code|status|^real\s"
+
+
+class _State:
+    """The block of labels that is open, and the rows so far."""
+
+    def __init__(self, shell: bool) -> None:
+        self.counts = Counts()
+        self.rows: list[Row] = []
+        self.shell = shell
+        self.block: list[tuple[int, str, float]] = []  # line, what, seconds
+        self.code: str | None = None
+        self.last_end = -BLOCK_LINES
+        self.labels = 0  # lines of blocks that are not closed yet
+
+    def add(self, line: int, latency: float, code: str | None) -> None:
+        status = None if code is None else "ok" if code.startswith("2") else "failed"
+        self.rows.append({"line": line, "request": f"line {line}", "latency_s": latency, "status": status})
+
+    def near(self, line: int, reason: str) -> None:
+        self.counts.near_miss += 1
+        if len(self.counts.rejects) < MAX_REJECTS:
+            self.counts.rejects.append((line, reason))
+
+    def close(self) -> None:
+        """A block counts if it has one total, something else beside it, and nothing that lasts longer than the total."""
+        block, self.block, code, self.code = self.block, [], self.code, None
+        totals = [seconds for _, what, seconds in block if what == "total"]
+        if len(totals) == 1 and len(block) > 1 and max(seconds for *_, seconds in block) <= totals[0] + 1e-6:
+            self.counts.matched += len(block)
+            self.last_end = block[-1][0]
+            self.add(block[0][0], totals[0], code)
+        else:
+            self.counts.other += len(block)
+
+    def take(self, line: int, text: str, whole: bool) -> None:
+        if self.block and line - self.block[-1][0] > 2:
+            self.close()
+        label = _LABEL.match(text) if whole else None
+        if label is not None:
+            what = "total" if label[1] else "first" if label[2] else "early"
+            if self.block and (line - self.block[0][0] >= BLOCK_LINES or any(w == what != "early" for _, w, _ in self.block)):
+                self.close()
+            self.block.append((line, what, _seconds(label[3])))
+            return
+        if not self._line(line, text, whole) and not self._real(line, text, whole):
+            code = _CODE.search(text)
+            if self.block and code is not None and whole and len(text) < 40:
+                self.code = code[1]
+                self.counts.matched += 1
+            else:
+                self.counts.other += 1
+
+    def _line(self, line: int, text: str, whole: bool) -> bool:
+        """One transfer on one line."""
+        total = _TOTAL_IN.search(text)
+        if total is None:
+            return False
+        others = [_seconds(m[1]) for m in _OTHER_IN.finditer(text)]
+        code = _CODE.search(text) or _BARE_CODE.match(text)
+        if not others and not (code and "time_total" in text.lower()):
+            return False
+        if not whole and total.end() >= len(text):
+            self.near(line, "the line is cut")
+            return True
+        if any(seconds > _seconds(total[1]) + 1e-6 for seconds in others):
+            self.near(line, "a part that lasts longer than the total")
+            return True
+        self.close()
+        self.counts.matched += 1
+        self.last_end = line
+        self.add(line, _seconds(total[1]), code[1] if code else None)
+        return True
+
+    def _real(self, line: int, text: str, whole: bool) -> bool:
+        real = _REAL.match(text.strip())
+        if real is None or not whole:
+            return False
+        self.close()
+        self.counts.matched += 1
+        if self.shell and line - self.last_end > 3:
+            self.add(line, int(real[1]) * 60 + _seconds(real[2]), None)
+        return True
+
+
+def _seconds(text: str) -> float:
+    return float(text.replace(",", "."))
+
+
+def _read(first: int, block: str, state: _State) -> None:
+    import polars as pl
+
+    text = pl.Series([block]).str.split("\n").explode()
+    complete = len(text) - 1
+    text = text.head(complete) if block.endswith("\n") else text
+    hit = text.str.contains(_CANDIDATE)
+    blank = text.str.strip_chars().str.len_bytes() == 0
+    state.counts.noise += int(blank.sum())
+    state.counts.other += int((~hit & ~blank).sum())
+    for at in (hit & ~blank).arg_true().to_list():
+        state.take(first + at, text[at], at < complete)
+
+
+def _timed_by_shell(text: str) -> bool:
+    return re.search(r"(?m)(?:^|[\s;&|(])time (?:-p )?curl\b", text) is not None
+
+
+_SAMPLES = (
+    Sample(
+        text="a 200 start=15.029838 total=15.029956 size=437\nb 503 start=0.002000 total=0.002100 size=20\n"
+        "c 000 start=0.000000 total=0.500000\n",
+        rows={
+            "requests": [
+                {"line": 1, "origin": "client", "latency_s": 15.029956, "status": "ok", "ttft_s": None},
+                {"latency_s": 0.0021, "status": "failed"},
+                {"latency_s": 0.5, "status": "failed"},
+            ]
+        },
+        versions="a line per transfer",
+    ),
+    Sample(
+        text="""Timing Details:
+DNS Resolution: 0.000686s
+Connection Time: 0.000851s
+Start Transfer Time: 0.065580s
+Total Time: 28.455154s
+
+real\t0m28.478s
+user\t0m0.014s
+sys\t0m0.013s
+""",
+        rows={"requests": [{"line": 2, "latency_s": 28.455154, "status": None}]},
+        versions="a block of labels, and bash's time of the same transfer",
+    ),
+    Sample(
+        text="    time_namelookup:  0,004\n       time_connect:  0,005\n time_starttransfer:  0,022\n         time_total:  1,500\n"
+        "http_code: 200\n",
+        rows={"requests": [{"latency_s": 1.5}]},
+        versions="old curl, comma locale",
+    ),
+    Sample(
+        text="$ time curl -s localhost:8000/v1/completions -d @body.json\n{...}\nreal\t1m2.478s\nuser\t0m0.014s\nsys\t0m0.013s\n",
+        rows={"requests": [{"line": 3, "latency_s": 62.478, "status": None}]},
+        versions="bash's time of curl",
+    ),
+)
+
+
+class CurlTimes:
+    """`curl -w` and `time curl`."""
+
+    name = "curl-times"
+    api = 1
+    samples: Sequence[Sample] = _SAMPLES
+
+    def claims(self, head: Head) -> Claim | Refusal | None:
+        """At least one transfer in the head."""
+        text = head.text
+        if not re.search(r"(?i)total(?:[ _]time)?\s*[:=]\s*\d|^real\s", text, re.M):
+            return None
+        state = _State(_timed_by_shell(text))
+        _read(1, text if text.endswith("\n") else text + "\n", state)
+        state.close()
+        if state.rows:
+            return Claim(55, f"{len(state.rows)} transfers timed by curl or the shell", shares=True)
+        return None
+
+    def parse(self, source: Readable, emit: Emit) -> Counts:
+        """Emit `requests`."""
+        import polars as pl
+
+        state = _State(_timed_by_shell(source.head().text))
+        for first, block in source.blocks():
+            _read(first, block, state)
+        state.close()
+        if state.rows:
+            schema = {"line": pl.Int64, "origin": pl.String, "request": pl.String, "latency_s": pl.Float64, "status": pl.String}
+            emit("requests", pl.DataFrame([{"origin": "client", **row} for row in state.rows], schema=schema))
+        return state.counts
+
+
+PARSER = CurlTimes()

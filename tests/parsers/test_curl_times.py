@@ -1,0 +1,93 @@
+"""Times of `curl -w` and of a shell around curl."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from gpuverdict.engine.parser import Claim, Sample
+from gpuverdict.engine.source import Source
+from gpuverdict.engine.testing import check_counts, check_samples, rows_of, values
+from gpuverdict.parsers.curl_times import PARSER
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+
+def _requests(text: str) -> list[dict[str, Any]]:
+    return rows_of(PARSER, text)[0].get("requests", [])
+
+
+def test_samples() -> None:
+    check_samples(PARSER)
+    for sample in PARSER.samples:
+        assert isinstance(PARSER.claims(Source.from_text(sample.text).head()), Claim)
+
+
+@pytest.mark.parametrize(
+    ("line", "latency", "status"),
+    [
+        ("http_code=200 time_starttransfer=0.100000 time_total=2.500000", 2.5, "ok"),
+        ("200 time_total: 2.500s", 2.5, "ok"),
+        ("req 7: connect=0.001 ttfb=0.120 total=2.500", 2.5, None),
+        ("code: 429; start: 0.100000; total: 0.200000", 0.2, "failed"),
+        ("status=000 start=0.000000 total=5.000123", 5.000123, "failed"),
+    ],
+)
+def test_lines(line: str, latency: float, status: str | None) -> None:
+    (row,) = _requests(line + "\n")
+    assert (row["latency_s"], row["status"], row["origin"]) == (latency, status, "client")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "total=15.029956",
+        "step 5 total: 2.500 loss=3",
+        "total time = 525.07 ms / 250 tokens",
+        "start=3 total=7",
+        "status 200 total requests: 12.500",
+    ],
+)
+def test_lines_that_are_no_transfer(line: str) -> None:
+    assert _requests(line + "\n") == [] and PARSER.claims(Source.from_text(line + "\n").head()) is None
+
+
+def test_parts_cannot_last_longer_than_the_total() -> None:
+    rows, counts = rows_of(PARSER, "200 start=3.000000 total=2.000000\n")
+    assert "requests" not in rows and counts.near_miss == 1
+    assert _requests("time_connect: 3.000\ntime_total: 2.000\n") == []
+
+
+def test_blocks_behind_each_other() -> None:
+    block = "time_connect: 0.001\ntime_starttransfer: 0.100\ntime_total: {}\nhttp_code: {}\n"
+    rows = _requests(block.format("1.500", 200) + block.format("2.500", 500))
+    assert [(r["latency_s"], r["status"]) for r in rows] == [(1.5, "ok"), (2.5, "failed")]
+
+
+def test_shell_time_only_of_curl_and_never_twice() -> None:
+    real = "real\t0m5.250s\nuser\t0m0.014s\nsys\t0m0.013s\n"
+    assert _requests("$ time make -j4\n" + real) == []
+    assert [r["latency_s"] for r in _requests("$ time curl -s x\n" + real)] == [5.25]
+    assert [r["latency_s"] for r in _requests("$ time curl -s x\n200 start=0.100000 total=5.200000\n" + real)] == [5.2]
+
+
+def test_names_stay_out() -> None:
+    assert "secret" not in str(rows_of(PARSER, "secret-host 200 start=0.100000 total=5.200000 url=https://secret\n")[0])
+
+
+@settings(max_examples=80, deadline=None)
+@given(sample=st.sampled_from(PARSER.samples), share=st.floats(0, 1))
+def test_any_cut(sample: Sample, share: float) -> None:
+    cut = sample.text[: int(share * len(sample.text))]
+    got, counts = rows_of(PARSER, cut)
+    check_counts(counts, cut, "cut")
+    assert not values(got) - values(rows_of(PARSER, sample.text)[0])
+
+
+@settings(max_examples=80, deadline=None)
+@given(sample=st.sampled_from(PARSER.samples), share=st.floats(0, 1), byte=st.integers(0, 255))
+def test_any_garbled_byte(sample: Sample, share: float, byte: int) -> None:
+    data = bytearray(sample.text.encode())
+    data[int(share * (len(data) - 1))] = byte
+    lines = sum(block.count("\n") + (not block.endswith("\n")) for _, block in Source.from_text(bytes(data)).blocks())
+    assert rows_of(PARSER, bytes(data))[1].lines == lines
