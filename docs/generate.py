@@ -35,7 +35,12 @@ def rules() -> str:
 def tables() -> str:
     from gpuverdict.engine import pages
 
-    lines = ["# Tables and views of a trace", "", "Generated from the declarations; `gpuverdict tables NAME` prints one page. Unknown is NULL, never 0.", ""]
+    lines = [
+        "# Tables and views of a trace",
+        "",
+        "Generated from the declarations; `gpuverdict tables NAME` prints one page. Unknown is NULL, never 0.",
+        "",
+    ]
     for e in pages.tables():
         page = pages.table_page({**e, "sql": None})
         lines += ["#" + page.rstrip("\n"), ""]
@@ -44,7 +49,6 @@ def tables() -> str:
 
 def commands() -> str:
     import click
-
     from gpuverdict.engine.cli import main
 
     lines = ["# Commands", "", "Generated from the command line's own help.", ""]

@@ -156,7 +156,9 @@ def _read_one(store: Store, source: Source, registry: Registry) -> SourceRow:
         row.status, row.note = "unreadable", f"{problem.strerror or type(problem).__name__} while reading"
         return row
     _take(row, source, readings, found)
-    row.rows = {table: n for (source_id, table), n in store.rows.items() if source_id == source.source_id and table not in ("clocks", "quality")}
+    row.rows = {
+        table: n for (source_id, table), n in store.rows.items() if source_id == source.source_id and table not in ("clocks", "quality")
+    }
     store.insert("source_parsers", pl.DataFrame([_counts(r) for r in readings]), source.source_id) if readings else None
     for reading in readings:
         if reading.counts.rejects:
@@ -167,7 +169,14 @@ def _read_one(store: Store, source: Source, registry: Registry) -> SourceRow:
 
 def _counts(reading: Any) -> dict[str, Any]:
     c = reading.counts
-    return {"parser": reading.parser, "matched": c.matched, "noise": c.noise, "near_miss": c.near_miss, "other": c.other, "n_rows": reading.rows}
+    return {
+        "parser": reading.parser,
+        "matched": c.matched,
+        "noise": c.noise,
+        "near_miss": c.near_miss,
+        "other": c.other,
+        "n_rows": reading.rows,
+    }
 
 
 def _take(row: SourceRow, source: Source, readings: Sequence[Any], found: Recognition) -> None:
@@ -236,7 +245,12 @@ def _store_given(store: Store, collected: Collected, given: Given, settings: Set
     for pattern, label in given.during.items():
         bound = _named(collected, pattern)
         if not bound:
-            _quality(store, -1, "given-without-file", f"[during] names a file that is not among the sources, for scope {store.hider.label('name', label)}")
+            _quality(
+                store,
+                -1,
+                "given-without-file",
+                f"[during] names a file that is not among the sources, for scope {store.hider.label('name', label)}",
+            )
         for source in bound:
             store.con.execute("INSERT INTO main.bindings VALUES (?, ?)", [source.source_id, label])
 
@@ -276,11 +290,17 @@ def _result(store: Store, settings: Settings, rows: list[SourceRow], collected: 
         primary=Headline(),
         sources=[*rows, *hidden],
         clocks=store.rows_of(
-            names + f"c.kind, c.resolution_s, CASE WHEN c.method IS DISTINCT FROM '{clock.OWN_AXIS}' THEN c.offset_s END AS offset_s, c.uncertainty_s, c.method, c.interval_s FROM main.clocks c JOIN raw.sources s USING (source_id) "
+            names
+            + f"c.kind, c.resolution_s, CASE WHEN c.method IS DISTINCT FROM '{clock.OWN_AXIS}' THEN c.offset_s END AS offset_s, c.uncertainty_s, c.method, c.interval_s, coalesce(c.estimated, FALSE) AS estimated FROM main.clocks c JOIN raw.sources s USING (source_id) "
             "WHERE s.status = 'read' ORDER BY source_id"
         ),
-        quality=store.rows_of(names + "q.line, q.kind, q.n, q.note FROM raw.quality q LEFT JOIN raw.sources s USING (source_id) ORDER BY source_id, line, kind"),
-        rejects=store.rows_of(names + "r.line, r.parser, r.reason FROM raw.rejects r JOIN raw.sources s USING (source_id) ORDER BY source_id, line LIMIT 50"),
+        quality=store.rows_of(
+            names
+            + "q.line, q.kind, q.n, q.note FROM raw.quality q LEFT JOIN raw.sources s USING (source_id) ORDER BY source_id, line, kind"
+        ),
+        rejects=store.rows_of(
+            names + "r.line, r.parser, r.reason FROM raw.rejects r JOIN raw.sources s USING (source_id) ORDER BY source_id, line LIMIT 50"
+        ),
         evidence_grades=store.rows_of(
             "SELECT sc.label AS scope, e.input, e.grade, e.n_eff, e.reason, e.collect FROM main.scope_evidence e JOIN main.scopes sc USING (scope_id) "
             "ORDER BY scope_id, input"
@@ -301,4 +321,6 @@ def _nothing(paths: Sequence[str | Path], collected: Collected, result: Result) 
     lines += [f"  {s.source}: {s.note}" for s in result.sources if s.status not in ("read", "problem")]
     what = ", ".join(str(p) for p in paths) or "no path"
     hint = "Run `gpuverdict parsers` for what can be read, `gpuverdict explain FILE` for why a file is not."
-    return "\n".join([f"Nothing readable in {what}.", *lines[:20], *([f"  ... and {len(lines) - 20} more"] if len(lines) > 20 else []), hint])
+    return "\n".join(
+        [f"Nothing readable in {what}.", *lines[:20], *([f"  ... and {len(lines) - 20} more"] if len(lines) > 20 else []), hint]
+    )

@@ -47,7 +47,11 @@ def known_gpu(name: str) -> str | None:
     def bare(text: str) -> str:
         return re.sub(r"^(nvidia|amd)\s+", "", text.strip().lower())
 
-    fits = [r["name_pattern"] for r in _rows("gpus") if bare(name) == bare(r["name_pattern"]) or bare(name).startswith(bare(r["name_pattern"]) + " ")]
+    fits = [
+        r["name_pattern"]
+        for r in _rows("gpus")
+        if bare(name) == bare(r["name_pattern"]) or bare(name).startswith(bare(r["name_pattern"]) + " ")
+    ]
     return max(fits, key=len, default=None)
 
 
@@ -64,7 +68,7 @@ def load(con: duckdb.DuckDBPyConnection, hardware: Sequence[Mapping[str, Any]] =
     """
     for name in ("gpus", "models"):
         columns = list(_rows(name)[0])
-        rows = [*_rows(name), *({c: row.get(c) for c in columns} for row in hardware if name == "gpus")]
+        rows: list[dict[str, Any]] = [*_rows(name), *({c: row.get(c) for c in columns} for row in hardware if name == "gpus")]
         text = {"name_pattern", "vendor", "arch", "power_draw_semantics", "source", "note", "notes", "name", "aliases"}
         types = ", ".join(f"{c} {'VARCHAR' if c in text else 'DOUBLE'}" for c in columns)
         con.execute(f"CREATE TABLE main.catalog_{name} ({types})")

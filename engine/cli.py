@@ -66,17 +66,39 @@ def _pair(kind: str, number: bool) -> Any:
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--out", type=click.Path(path_type=Path), help="Write report.html, report.md, findings.json, trace.duckdb and charts/ here.")
 @click.option("--given", multiple=True, metavar="KEY=VALUE", help="State a fact, for example split=layer or slots=4 (may be repeated).")
-@click.option("--config", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Stated facts in a file (default: gpuverdict.toml of the folder).")
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Stated facts in a file (default: gpuverdict.toml of the folder).",
+)
 @click.option("--tz", metavar="ZONE", help="Zone of clocks that print none, for example Europe/Berlin or +02:00.")
-@click.option("--offset", "offsets", multiple=True, metavar="SOURCE=SECONDS", callback=_pair("SOURCE=SECONDS", True), help="UTC minus the clock of one source.")
-@click.option("--format", "form", type=click.Choice(["terminal", "markdown", "json"]), default="terminal", show_default=True, help="What to print.")
-@click.option("--limit", "limits", multiple=True, metavar="RULE.NAME=VALUE", callback=_pair("RULE.NAME=VALUE", True), help="Override a threshold; it is printed as overridden.")
+@click.option(
+    "--offset",
+    "offsets",
+    multiple=True,
+    metavar="SOURCE=SECONDS",
+    callback=_pair("SOURCE=SECONDS", True),
+    help="UTC minus the clock of one source.",
+)
+@click.option(
+    "--format", "form", type=click.Choice(["terminal", "markdown", "json"]), default="terminal", show_default=True, help="What to print."
+)
+@click.option(
+    "--limit",
+    "limits",
+    multiple=True,
+    metavar="RULE.NAME=VALUE",
+    callback=_pair("RULE.NAME=VALUE", True),
+    help="Override a threshold; it is printed as overridden.",
+)
 @click.option("--reveal", multiple=True, type=click.Choice(["name", "path", "id"]), help="Do not hide this class of values.")
 @click.option("--gate", metavar="RULE,...", help="Exit with 10 if a named rule is confirmed, 11 if it cannot be told.")
 @click.option("--timings", is_flag=True, help="Print the time of each step.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 @click.option("--debug", is_flag=True, help="Show the full traceback of an error.")
-def analyze(paths: tuple[str, ...], out: Path | None, form: str, gate: str | None, timings: bool, quiet: bool, debug: bool, **options: Any) -> None:
+def analyze(
+    paths: tuple[str, ...], out: Path | None, form: str, gate: str | None, timings: bool, quiet: bool, debug: bool, **options: Any
+) -> None:
     """Analyse files and folders and say what limits the server."""
     from .analyze import NothingReadable, Settings
     from .given import GivenError
@@ -194,9 +216,8 @@ def _gate_code(gate: str, result: Any) -> int:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def explain(files: tuple[str, ...], only: str | None, as_json: bool) -> None:
     """Say which parsers read a file and why, how its lines ended, and its clock; or why nothing reads it."""
+    from .explain import UnknownParser, render
     from .explain import explain as run
-    from .explain import render
-    from .explain import UnknownParser
 
     try:
         entries = run(files, only, sys.stdin.buffer if "-" in files else None)
@@ -229,8 +250,8 @@ def _catalogue(kind: str, name: str | None, as_json: bool) -> None:
         click.echo(page(entries[0]), nl=False)
     else:
         click.echo(pages.overview(entries), nl=False)
-        for problem in pages.registry_problems():
-            click.echo(f"did not load: {problem}", err=True)
+        for broken in pages.registry_problems():
+            click.echo(f"did not load: {broken}", err=True)
 
 
 @main.command()

@@ -7,10 +7,11 @@ and no time is invented. If no clock is tied to UTC, the axis is the clock of on
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 
 from .edges import Match, Spans, match, merge
 from .given import GivenError
@@ -50,7 +51,12 @@ class Clock:
 
 
 def align(
-    store: Store, offsets: dict[int, float], intervals: dict[int, float], tz: str | None, sources: Sequence[Source] = (), claim_edges: bool = True
+    store: Store,
+    offsets: dict[int, float],
+    intervals: dict[int, float],
+    tz: str | None,
+    sources: Sequence[Source] = (),
+    claim_edges: bool = True,
 ) -> None:
     """Fill main.clocks and make main.<table>: the raw tables with times on the axis, and `*_t` on the source's own clock.
 
@@ -124,7 +130,9 @@ def _aligned(name: str, times: tuple[str, ...]) -> str:
         return f"FROM raw.{name}"
     moved = ", ".join(f"r.{c} + c.offset_s AS {c}" for c in times)
     kept = ", ".join(f"r.{c} AS {source_time(c)}" for c in times)
-    return f"SELECT r.* REPLACE ({moved}), {kept}, c.uncertainty_s AS time_unc_s FROM raw.{name} r LEFT JOIN main.clocks c USING (source_id)"
+    return (
+        f"SELECT r.* REPLACE ({moved}), {kept}, c.uncertainty_s AS time_unc_s FROM raw.{name} r LEFT JOIN main.clocks c USING (source_id)"
+    )
 
 
 def note(store: Store, source_id: int, kind: str, text: str, n: int = 1) -> None:
@@ -147,7 +155,13 @@ def mend_jumps(store: Store, clocks: dict[int, Clock]) -> None:
                 store.con.execute(f"UPDATE raw.{table} SET time = time + ? WHERE source_id = ? AND line >= ?", [shift, source_id, line])
             if jumps:
                 what = "set back" if jumps[0][1] > 0 else "set ahead"
-                note(store, source_id, "daylight-saving", f"the local clock was {what} by an hour inside this file; its times go on without the jump", len(jumps))
+                note(
+                    store,
+                    source_id,
+                    "daylight-saving",
+                    f"the local clock was {what} by an hour inside this file; its times go on without the jump",
+                    len(jumps),
+                )
 
 
 # Back: the time falls by an hour less one step. Ahead: it skips just the hour after a full hour. Rows of one sample share a time.
@@ -172,13 +186,15 @@ def _years(store: Store, clocks: dict[int, Clock], sources: Sequence[Source]) ->
         if clock.kind != "no-year" or clock.last is None:
             continue
         anchors = [o.last for o in clocks.values() if o.kind in ("utc", "local-no-zone") and o.last is not None]
-        anchors = anchors or [s.mtime for s in sources if s.source_id == clock.source_id and s.mtime is not None and s.mtime_kind in ("filesystem", "archive")]
+        anchors = anchors or [
+            s.mtime for s in sources if s.source_id == clock.source_id and s.mtime is not None and s.mtime_kind in ("filesystem", "archive")
+        ]
         if not anchors:
             continue
         wraps = store.con.execute(_WRAPS, [clock.source_id]).fetchone()
         wrapped = int(wraps[0]) if wraps else 0
         near = sorted(anchors)[len(anchors) // 2]
-        guess = datetime.fromtimestamp(near, tz=timezone.utc).year
+        guess = datetime.fromtimestamp(near, tz=UTC).year
         # The latest month and day belong to the first year where a New Year lies inside.
         year = min(range(guess - 1, guess + 2), key=lambda y: abs(_in_year(clock.last or 0.0, y) - near))
         _add_year(store, clock, year, wrapped)
@@ -193,7 +209,7 @@ FROM (SELECT time AS t, lag(time) OVER (ORDER BY line) AS before FROM raw.server
 
 def _in_year(t: float, year: int) -> float:
     """A wall clock in 1972 moved to a year; the 29th of February of a year without one becomes the 1st of March."""
-    moment = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=t)
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=t)
     try:
         return moment.replace(year=year).timestamp()
     except ValueError:
@@ -213,12 +229,19 @@ def _add_year(store: Store, clock: Clock, year: int, wrapped: int) -> None:
                 f"epoch(make_date({year} + (CASE WHEN line >= {new_year} THEN 1 ELSE 0 END), month({moment}), "
                 f"CASE WHEN month({moment}) = 2 THEN least(day({moment}), 28) ELSE day({moment}) END)::TIMESTAMP) + ({column} - floor({column} / 86400) * 86400)"
             )
-            store.con.execute(f"UPDATE raw.{declared.name} SET {column} = {moved} WHERE source_id = {clock.source_id} AND {column} IS NOT NULL")
+            store.con.execute(
+                f"UPDATE raw.{declared.name} SET {column} = {moved} WHERE source_id = {clock.source_id} AND {column} IS NOT NULL"
+            )
     clock.kind = "local-no-zone"
     clock.method = "year from the other files"
     for row in store.rows_of(f"SELECT min(t) AS a, max(t) AS b FROM ({_ALL_TIMES}) WHERE source_id = {clock.source_id}"):
         clock.first, clock.last = row["a"], row["b"]
-    note(store, clock.source_id, "year-added", f"the log prints no year; {year} is nearest to the other files" + (" and a New Year lies inside" if wrapped else ""))
+    note(
+        store,
+        clock.source_id,
+        "year-added",
+        f"the log prints no year; {year} is nearest to the other files" + (" and a New Year lies inside" if wrapped else ""),
+    )
 
 
 def _count_samples(store: Store, clocks: dict[int, Clock], sources: Sequence[Source]) -> None:
@@ -227,13 +250,19 @@ def _count_samples(store: Store, clocks: dict[int, Clock], sources: Sequence[Sou
     for clock in clocks.values():
         if clock.kind == "none" and clock.interval_s:
             store.con.execute(
-                "UPDATE raw.gpu_samples SET time = cycle * ? WHERE source_id = ? AND time IS NULL AND cycle IS NOT NULL", [clock.interval_s, clock.source_id]
+                "UPDATE raw.gpu_samples SET time = cycle * ? WHERE source_id = ? AND time IS NULL AND cycle IS NOT NULL",
+                [clock.interval_s, clock.source_id],
             )
             last = store.con.execute("SELECT max(time) FROM raw.gpu_samples WHERE source_id = ?", [clock.source_id]).fetchone()
             if last and last[0] is not None:
                 clock.kind = "counter"
                 if clock.source_id in written:
-                    clock.set(written[clock.source_id] - last[0], max(5.0, 0.01 * last[0]), "file time at the end, samples counted", estimated=True)
+                    clock.set(
+                        written[clock.source_id] - last[0],
+                        max(5.0, 0.01 * last[0]),
+                        "file time at the end, samples counted",
+                        estimated=True,
+                    )
 
 
 # --- zones and file times -----------------------------------------------------------------------------------------------------------
@@ -251,7 +280,7 @@ def zone_offset_s(tz: str, local_s: float) -> float:
         zone = ZoneInfo(tz)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise GivenError(f"time zone {tz!r} is not known; write for example Europe/Berlin or +02:00") from None
-    wall = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=local_s)
+    wall = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=local_s)
     shift = wall.replace(tzinfo=zone).utcoffset()
     return -shift.total_seconds() if shift else 0.0
 
@@ -341,7 +370,9 @@ def _apply(store: Store, card: Clock, other: Clock, found: Match) -> None:
 
 def _cards(store: Store, clocks: dict[int, Clock]) -> tuple[Clock, Spans, Spans, float] | None:
     """The GPU recording with the most rounds: when its cards worked, when they were sampled, and its step."""
-    best = store.con.execute("SELECT source_id, count(DISTINCT cycle) AS n FROM raw.gpu_samples WHERE time IS NOT NULL GROUP BY source_id ORDER BY n DESC, source_id LIMIT 1").fetchone()
+    best = store.con.execute(
+        "SELECT source_id, count(DISTINCT cycle) AS n FROM raw.gpu_samples WHERE time IS NOT NULL GROUP BY source_id ORDER BY n DESC, source_id LIMIT 1"
+    ).fetchone()
     if not best or best[1] < 20:
         return None
     source_id = best[0]
@@ -353,7 +384,7 @@ def _cards(store: Store, clocks: dict[int, Clock]) -> tuple[Clock, Spans, Spans,
         low, high = values[len(values) // 20], values[-1 - len(values) // 20]
         if high - low < (15.0 if column == "util_gpu" else 20.0):
             continue
-        steps = sorted(b[0] - a[0] for a, b in zip(rows, rows[1:]) if b[0] > a[0])
+        steps = sorted(b[0] - a[0] for a, b in itertools.pairwise(rows) if b[0] > a[0])
         step = steps[len(steps) // 2] if steps else 1.0
         line = (low + high) / 2
         busy = merge([(t - step, t) for t, v in rows if v > line], 0.5 * step)
@@ -400,12 +431,19 @@ def _anchor(store: Store, clocks: dict[int, Clock]) -> None:
     """
     apart = several_zeros(store)
     if any(c.trusted and c.first is not None for c in clocks.values()):
-        for number, clock in enumerate(c for c in clocks.values() if c.kind == "since-start" and c.offset_s is None and c.first is not None):
+        for number, clock in enumerate(
+            c for c in clocks.values() if c.kind == "since-start" and c.offset_s is None and c.first is not None
+        ):
             if clock.source_id not in apart:
                 clock.set(-OWN_AXIS_S * (number + 1), clock.resolution_s or 1.0, OWN_AXIS)
         return
     timed = [c for c in clocks.values() if c.first is not None and c.kind not in ("counter", "none") and not c.trusted]
-    serving = {row[0] for row in store.con.execute("SELECT DISTINCT source_id FROM raw.requests WHERE origin = 'server' UNION SELECT DISTINCT source_id FROM raw.server_samples").fetchall()}
+    serving = {
+        row[0]
+        for row in store.con.execute(
+            "SELECT DISTINCT source_id FROM raw.requests WHERE origin = 'server' UNION SELECT DISTINCT source_id FROM raw.server_samples"
+        ).fetchall()
+    }
     estimated = [c for c in timed if c.offset_s is not None]
     if estimated or not timed:
         return

@@ -67,8 +67,12 @@ def _speed(here: dict[str, Finding], budget: list[dict[str, Any]]) -> Answer:
     if turns and isinstance(total := turns.numbers.get("util_sum"), float) and total >= SERIAL_SUM:
         cards = turns.numbers.get("cards")
         return Answer(
-            rule="turn-taking", verdict="confirmed", sentence=turns.sentence, gain=[1.0, cards] if isinstance(cards, float) else None,
-            gain_note="an ideal tensor split, upper bound", budget=shown,
+            rule="turn-taking",
+            verdict="confirmed",
+            sentence=turns.sentence,
+            gain=[1.0, cards] if isinstance(cards, float) else None,
+            gain_note="an ideal tensor split, upper bound",
+            budget=shown,
         )
     return Answer(budget=shown, gain_note=_leading(budget))
 

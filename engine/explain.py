@@ -28,7 +28,9 @@ def explain(paths: Sequence[str], only: str | None = None, stdin: BinaryIO | Non
         if not parsers:
             names = [p.name for p in registry.parsers]
             near = difflib.get_close_matches(only, names, 1, 0.4)
-            raise UnknownParser(f"no parser {only!r}" + (f"; did you mean {near[0]}?" if near else f"; parsers are {', '.join(sorted(names))}"))
+            raise UnknownParser(
+                f"no parser {only!r}" + (f"; did you mean {near[0]}?" if near else f"; parsers are {', '.join(sorted(names))}")
+            )
     collected = collect(paths, stdin=stdin)
     out = [_problem(p) for p in collected.problems]
     store = Store()
@@ -43,7 +45,14 @@ def _problem(problem: Any) -> dict[str, Any]:
 
 
 def _blank(name: str, reason: str) -> dict[str, Any]:
-    return {"file": name, "parser": None, "also": [], "reason": reason, "lines": dict.fromkeys(("matched", "noise", "near_miss", "other"), 0), "rows": {}}
+    return {
+        "file": name,
+        "parser": None,
+        "also": [],
+        "reason": reason,
+        "lines": dict.fromkeys(("matched", "noise", "near_miss", "other"), 0),
+        "rows": {},
+    }
 
 
 def _entry(store: Store, source: Source, parsers: Sequence[Any]) -> dict[str, Any]:
@@ -60,7 +69,9 @@ def _entry(store: Store, source: Source, parsers: Sequence[Any]) -> dict[str, An
         return _blank(shown, f"cannot be read: {problem.strerror or type(problem).__name__}")
     readings = sorted(readings, key=lambda r: (-r.counts.matched, -r.counts.near_miss, r.parser))
     telling = [r for r in readings if r.counts.matched]
-    rows = {table: n for (source_id, table), n in store.rows.items() if source_id == source.source_id and table not in ("clocks", "quality")}
+    rows = {
+        table: n for (source_id, table), n in store.rows.items() if source_id == source.source_id and table not in ("clocks", "quality")
+    }
     entry = _blank(shown, _why_not(found, readings, parsers))
     lines = max((r.counts.lines for r in readings), default=0)
     matched, near = sum(r.counts.matched for r in readings), sum(r.counts.near_miss for r in readings)
@@ -89,7 +100,9 @@ def _why_not(found: Any, readings: Sequence[Any], parsers: Sequence[Any]) -> str
 
 
 def _clock(store: Store, source_id: int) -> dict[str, Any] | None:
-    rows = store.rows_of(f"SELECT kind, resolution_s, offset_s, uncertainty_s, method, interval_s FROM raw.clocks WHERE source_id = {source_id} ORDER BY line NULLS FIRST LIMIT 1")
+    rows = store.rows_of(
+        f"SELECT kind, resolution_s, offset_s, uncertainty_s, method, interval_s FROM raw.clocks WHERE source_id = {source_id} ORDER BY line NULLS FIRST LIMIT 1"
+    )
     return rows[0] if rows else None
 
 
@@ -106,7 +119,9 @@ def render(entries: Sequence[dict[str, Any]]) -> str:
         out.append(f"{_printable(e['file'])}\n  {names}: {e['reason']}")
         lines = e["lines"]
         if any(lines.values()):
-            out.append(f"  lines: {lines['matched']} understood, {lines['noise']} noise, {lines['near_miss']} nearly, {lines['other']} other")
+            out.append(
+                f"  lines: {lines['matched']} understood, {lines['noise']} noise, {lines['near_miss']} nearly, {lines['other']} other"
+            )
         if e["rows"]:
             out.append("  rows:  " + ", ".join(f"{n} {t}" for t, n in e["rows"].items()))
         if e.get("clock"):

@@ -29,7 +29,9 @@ KEYS: dict[str, Key] = {
     "slots": Key("number", "requests the server runs at once (-np, --max-num-seqs, --max-running-requests)"),
     "streams": Key("number", "streams offered during the whole recording"),
     "ctx_max": Key("number", "longest sequence in tokens"),
-    "server": Key("word", "server family", ("llama.cpp", "ollama", "vllm", "sglang", "tgi", "trtllm", "lmdeploy", "tabbyapi", "ktransformers")),
+    "server": Key(
+        "word", "server family", ("llama.cpp", "ollama", "vllm", "sglang", "tgi", "trtllm", "lmdeploy", "tabbyapi", "ktransformers")
+    ),
     "speculation": Key("word", "speculative decoding on or off", ("on", "off")),
     "model.name": Key("text", "model name as in the public catalogue"),
     "model.params_total_b": Key("number", "all parameters, in 1e9"),

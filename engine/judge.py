@@ -121,7 +121,8 @@ def _grades(store: Store) -> dict[int, dict[str, dict[str, Any]]]:
 def fact_names(columns: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Fact -> the columns it is made of: `x` or `x_lo` + `x_hi`. `x_origin`, `x_given` and `x_ev` belong to a fact."""
     columns = [c for c in columns if c != "scope_id"]
-    have, facts = set(columns), {}
+    have: set[str] = set(columns)
+    facts: dict[str, tuple[str, ...]] = {}
     for column in columns:
         if column.endswith(("_origin", "_given", "_ev")):
             continue
@@ -248,7 +249,12 @@ def route_grade(route: Route, facts: Facts, grades: Mapping[str, Mapping[str, An
 
 
 def _finding(
-    rule: Rule, scope: Mapping[str, Any], facts: Facts, decision: Decision, grades: Mapping[str, Mapping[str, Any]], names: Mapping[int, str]
+    rule: Rule,
+    scope: Mapping[str, Any],
+    facts: Facts,
+    decision: Decision,
+    grades: Mapping[str, Mapping[str, Any]],
+    names: Mapping[int, str],
 ) -> Finding:
     tried = decision.tried
     used = _used_facts(rule, decision)
@@ -387,9 +393,7 @@ def _evidence(used: Iterable[str], facts: Facts, names: Mapping[int, str]) -> li
 
 
 def _scope_ref(scope: Mapping[str, Any]) -> ScopeRef:
-    return ScopeRef(
-        kind=scope["kind"], label=scope["label"], host=scope.get("host"), from_=None, to=None, concurrency=scope.get("concurrency")
-    )
+    return ScopeRef(kind=scope["kind"], label=scope["label"], host=scope.get("host"), concurrency=scope.get("concurrency"))
 
 
 def _error(rule: Rule, problem: Exception) -> Finding:

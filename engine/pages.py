@@ -63,7 +63,16 @@ def _parser(parser: Any) -> dict[str, Any]:
 
 def parser_page(entry: dict[str, Any]) -> str:
     """One parser as Markdown."""
-    lines = [f"# {entry['name']}", "", entry["page"], "", f"Kind: {entry['kind']}. Tables: {', '.join(entry['tables']) or 'none'}.", "", "Samples:", ""]
+    lines = [
+        f"# {entry['name']}",
+        "",
+        entry["page"],
+        "",
+        f"Kind: {entry['kind']}. Tables: {', '.join(entry['tables']) or 'none'}.",
+        "",
+        "Samples:",
+        "",
+    ]
     for sample in entry["samples"]:
         fence = "````" if "```" in sample["text"] else "```"
         lines += [f"{sample['versions']}:", "", fence + "text", sample["text"].rstrip("\n"), fence, ""]
@@ -117,7 +126,9 @@ def rule_page(entry: dict[str, Any]) -> str:
     lines += [f"| {n} | {x['value']:g} | {x['unit']} | {x['why']} |" for n, x in entry["limits"].items()]
     if entry["rivals"]:
         lines += ["", "| rival | closed when | settled by |", "|---|---|---|"]
-        lines += [f"| {r['name']} | {'; '.join(f'`{a}`' for a in r['closed']) or 'never'} | {r['settle']} |" for r in entry["rivals"].values()]
+        lines += [
+            f"| {r['name']} | {'; '.join(f'`{a}`' for a in r['closed']) or 'never'} | {r['settle']} |" for r in entry["rivals"].values()
+        ]
     for e in entry["next"]:
         lines += ["", f"Next: {e['name']}: `{e['command']}` ({e['tells']})"]
     return "\n".join(lines).rstrip() + "\n"

@@ -123,10 +123,21 @@ def _call(plugin: object, hook: str, name: str, registry: Registry) -> list[Any]
         return []
 
 
-ORDER = (
-    "turn-taking slot-queue memory-bound idle-starvation link-bandwidth link-latency compute-bound throttled kv-pressure host-bound "
-    "client-limited confounded spinning"
-).split()
+ORDER = [
+    "turn-taking",
+    "slot-queue",
+    "memory-bound",
+    "idle-starvation",
+    "link-bandwidth",
+    "link-latency",
+    "compute-bound",
+    "throttled",
+    "kv-pressure",
+    "host-bound",
+    "client-limited",
+    "confounded",
+    "spinning",
+]
 
 
 def _ordered(rules: dict[str, Rule]) -> list[Rule]:

@@ -57,7 +57,9 @@ class Window:
 
 def match_steps(store: Store) -> None:
     """Fill main.step_requests (step_source, step_line, source_id, run, line): server requests that belong to a step."""
-    store.con.execute("CREATE TABLE main.step_requests (step_source INTEGER, step_line BIGINT, source_id INTEGER, run INTEGER, line BIGINT)")
+    store.con.execute(
+        "CREATE TABLE main.step_requests (step_source INTEGER, step_line BIGINT, source_id INTEGER, run INTEGER, line BIGINT)"
+    )
     series = _series(store)
     if not series:
         return
@@ -71,7 +73,7 @@ def match_steps(store: Store) -> None:
         if len(pieces) > MAX_PIECES:
             continue
         found = [pair for steps in series for pair in _assign(steps, pieces)]
-        _store_unique(store, found, requests, int(source_id), int(run))  # type: ignore[call-overload]
+        _store_unique(store, found, requests, int(source_id), int(run))
 
 
 def _series(store: Store) -> list[list[Step]]:
@@ -84,7 +86,9 @@ def _series(store: Store) -> list[list[Step]]:
         sent = row["completed"] or row["requests"]
         streams = row["concurrency"]
         counts = (round(sent),) if sent else tuple(round(streams) * k for k in range(1, MAX_ROUNDS + 1))
-        tokens = row["output_tokens"] or (row["aggregate_tok_s"] * row["wall_s"] if row["aggregate_tok_s"] and row["aggregate_counts"] != "total" else None)
+        tokens = row["output_tokens"] or (
+            row["aggregate_tok_s"] * row["wall_s"] if row["aggregate_tok_s"] and row["aggregate_counts"] != "total" else None
+        )
         out.setdefault(row["series_key"], []).append(Step(row["source_id"], row["line"], row["series_key"], counts, row["wall_s"], tokens))
     return list(out.values())
 
@@ -147,7 +151,7 @@ def _in_order(steps: list[Step], candidates: list[list[Window]]) -> list[tuple[S
         for window in windows:
             fits = [b for b in best if b[0] < window.first]
             if fits:
-                last, n, cost, pairs = max(fits, key=lambda b: (b[1], -b[2]))
+                _last, n, cost, pairs = max(fits, key=lambda b: (b[1], -b[2]))
                 grown.append((window.last, n + 1, cost + window.cost, [*pairs, (step, window)]))
         best = _front(grown)
     return max(best, key=lambda b: (b[1], -b[2]))[3]
@@ -170,8 +174,11 @@ def _store_unique(store: Store, found: list[tuple[Step, Window]], requests: pl.D
         first, last = pieces[window.first], pieces[window.last]
         frames.append(
             requests.slice(first.first, last.first + last.n - first.first).select(
-                step_source=pl.lit(step.source_id, dtype=pl.Int32), step_line=pl.lit(step.line, dtype=pl.Int64),
-                source_id=pl.lit(source_id, dtype=pl.Int32), run=pl.lit(run, dtype=pl.Int32), line=pl.col("line"),
+                step_source=pl.lit(step.source_id, dtype=pl.Int32),
+                step_line=pl.lit(step.line, dtype=pl.Int64),
+                source_id=pl.lit(source_id, dtype=pl.Int32),
+                run=pl.lit(run, dtype=pl.Int32),
+                line=pl.col("line"),
             )
         )
     if not frames:

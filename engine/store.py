@@ -19,7 +19,7 @@ KEPT_NAMES = ("gpus.name",)  # product names are public; other columns of class 
 
 
 # Small blocks: a trace has many small tables, and is attached to issues.
-CONFIG = {"threads": 2, "autoinstall_known_extensions": False, "default_block_size": 16384}
+CONFIG: dict[str, Any] = {"threads": 2, "autoinstall_known_extensions": False, "default_block_size": 16384}
 
 
 class _Arrow:
@@ -105,7 +105,8 @@ class Store:
 
     def query(self, sql: str, params: list[Any] | None = None) -> pl.DataFrame:
         """Rows as a polars frame."""
-        return pl.DataFrame(self.con.execute(sql, params) if params else self.con.sql(sql))
+        found: Any = self.con.execute(sql, params) if params else self.con.sql(sql)
+        return pl.DataFrame(found)
 
     def rows_of(self, sql: str) -> list[dict[str, Any]]:
         """Rows as dicts."""

@@ -13,7 +13,16 @@ EXPLAINED_BY: dict[str, tuple[str, ...]] = {
     "low utilisation": ("turn-taking", "idle-starvation", "client-limited", "off-gpu", "loading", "host-bound", "link-bandwidth"),
     "busy but cool": ("memory-bound", "spinning", "link-latency", "throttled", "turn-taking"),
     "throughput plateau": ("slot-queue", "kv-pressure", "client-limited", "memory-bound", "compute-bound", "link-bandwidth", "throttled"),
-    "slow single stream": ("turn-taking", "off-gpu", "throttled", "link-latency", "host-bound", "fallback-path", "narrow-link", "shared-gpu"),
+    "slow single stream": (
+        "turn-taking",
+        "off-gpu",
+        "throttled",
+        "link-latency",
+        "host-bound",
+        "fallback-path",
+        "narrow-link",
+        "shared-gpu",
+    ),
     "long waits": ("slot-queue", "kv-pressure", "loading", "client-limited"),
     "sudden change": ("throttled", "kv-pressure", "loading", "shared-gpu"),
 }
@@ -33,7 +42,9 @@ def _answer(row: dict[str, Any], here: Sequence[Finding]) -> dict[str, Any]:
     if by["confirmed"]:
         answer = "Explained by " + " and ".join(about[r] for r in by["confirmed"]) + "."
     elif by["fits"]:
-        answer = "Unexplained; it fits " + " or ".join(about[r] for r in by["fits"]) + "." + (f" Ruled out: {excluded}." if excluded else "")
+        answer = (
+            "Unexplained; it fits " + " or ".join(about[r] for r in by["fits"]) + "." + (f" Ruled out: {excluded}." if excluded else "")
+        )
     else:
         answer = "Unexplained." + (f" Ruled out: {excluded}." if excluded else " Nothing that could explain it was ruled out either.")
     return {

@@ -315,7 +315,12 @@ TABLES: tuple[Table, ...] = (
             C("wall_s", "DOUBLE", "Wall time.", "s"),
             C("aggregate_tok_s", "DOUBLE", "Tokens per second of all streams.", "tok/s"),
             C("aggregate_counts", "VARCHAR", "output, total or NULL where nothing says."),
-            C("total_tok_s", "DOUBLE", "Prompt and output tokens per second of all streams, where a total is printed beside the output.", "tok/s"),
+            C(
+                "total_tok_s",
+                "DOUBLE",
+                "Prompt and output tokens per second of all streams, where a total is printed beside the output.",
+                "tok/s",
+            ),
             C("per_stream_tok_s", "DOUBLE", "Tokens per second of one stream.", "tok/s"),
             C("per_stream_counts", "VARCHAR", "decode, latency, derived (aggregate divided by streams) or NULL where nothing says."),
             C("input_tokens", "DOUBLE", "Prompt tokens of the whole step.", "tokens"),

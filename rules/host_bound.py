@@ -123,6 +123,8 @@ RULE = Rule(
     remedy="CUDA graphs on, fewer host steps per token (multi-step scheduling), a faster CPU core.",
     not_a_remedy="A faster card or a smaller quantisation.",
     next=(
-        Experiment("look at the gaps in a kernel trace", _NSYS, "gaps of 20 % of the step or more with a busy launching thread: the host", cost=3),
+        Experiment(
+            "look at the gaps in a kernel trace", _NSYS, "gaps of 20 % of the step or more with a busy launching thread: the host", cost=3
+        ),
     ),
 )

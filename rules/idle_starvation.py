@@ -135,7 +135,14 @@ RULE = Rule(
     rivals={
         "elsewhere": Rival(
             "no request in flight at that time, a model on the CPU or on other cards, loading, or copies",
-            closed=("server_in_flight >= 1", "model_on_cards >= 1", "mem_change <= flat", "power_over <= floor", "pcie_busy_seen <= 0", "tokens_share < no_tokens"),
+            closed=(
+                "server_in_flight >= 1",
+                "model_on_cards >= 1",
+                "mem_change <= flat",
+                "power_over <= floor",
+                "pcie_busy_seen <= 0",
+                "tokens_share < no_tokens",
+            ),
             settle="utilisation, power, memory and PCIe with times, 30 s of idle before and after, beside the server's own log",
         ),
     },

@@ -54,7 +54,9 @@ FROM main.scopes sc
 LEFT JOIN main.link_load l USING (scope_id) LEFT JOIN sums s USING (scope_id) LEFT JOIN link k USING (scope_id)
 """
 
-_SHARE = "how the model is split, its layers and width, the rate, and the link (generation and lanes, or link.gb_s measured with nvbandwidth)"
+_SHARE = (
+    "how the model is split, its layers and width, the rate, and the link (generation and lanes, or link.gb_s measured with nvbandwidth)"
+)
 _DMON = "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt (60 s or more in the load), or dcgmi dmon -e 1009,1010,1011,1012 -d 100"
 
 RULE = Rule(
@@ -135,7 +137,8 @@ RULE = Rule(
         "rounds": _DMON,
         "link_share": _SHARE,
         "counter_share": _DMON,
-        "measured_share": "the copy rate measured with nvbandwidth or p2pBandwidthLatencyTest: [link] gb_s in gpuverdict.toml; and " + _DMON,
+        "measured_share": "the copy rate measured with nvbandwidth or p2pBandwidthLatencyTest: [link] gb_s in gpuverdict.toml; and "
+        + _DMON,
         "readings": _DMON,
         "sm_active": "dcgmi dmon -e 1002,1009,1010 -d 100, or nvidia-smi dmon --gpm-metrics=2,20,21 (Hopper and newer)",
         "own_share": _SHARE,

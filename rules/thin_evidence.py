@@ -36,8 +36,22 @@ RULE = Rule(
     facts=FACTS,
     limits={"any": Limit(1, "inputs", "one thin input is enough to say so")},
     applies=("inputs >= any",),
-    confirmed=(Route("an input that is present is too thin", when=("thin >= any",), uses=(), says="Some of the evidence is too thin. {thin_why}. Record it with: {how}"),),
-    ruled_out=(Route("every input that is present is placed in the load", when=("thin < any",), uses=(), says="The evidence is placed in the load. Present: {present}."),),
+    confirmed=(
+        Route(
+            "an input that is present is too thin",
+            when=("thin >= any",),
+            uses=(),
+            says="Some of the evidence is too thin. {thin_why}. Record it with: {how}",
+        ),
+    ),
+    ruled_out=(
+        Route(
+            "every input that is present is placed in the load",
+            when=("thin < any",),
+            uses=(),
+            says="The evidence is placed in the load. Present: {present}.",
+        ),
+    ),
     collect={"thin": "any input at all", "inputs": "any input at all"},
     means="A verdict from thin input would be a guess.",
     remedy="{how}",

@@ -9,7 +9,6 @@ from pathlib import Path
 import duckdb
 import pytest
 from click.testing import CliRunner
-
 from gpuverdict.engine.cli import main
 
 ROOT = Path(__file__).parent.parent
@@ -66,7 +65,9 @@ def plant(folder: Path) -> None:
                 "choices": [{"message": {"role": "assistant", "content": c["prompt"]}}], "usage": {"prompt_tokens": 5, "completion_tokens": 7, "total_tokens": 12}}  # fmt: skip
         (folder / name).write_text(json.dumps(body))
     (folder / f"{c['host']}-{c['path user']}.unknown").write_text(f"{c['prompt']} {c['mail']}\n")
-    (folder / "gpuverdict.toml").write_text(f'split = "layer"\n[model]\nname = "{c["model"]}"\n[host]\n"smi.csv" = "{c["host"]}"\n[during]\n"smi.csv" = "c=1"\n')
+    (folder / "gpuverdict.toml").write_text(
+        f'split = "layer"\n[model]\nname = "{c["model"]}"\n[host]\n"smi.csv" = "{c["host"]}"\n[during]\n"smi.csv" = "c=1"\n'
+    )
 
 
 def leaks(text: str) -> list[str]:
@@ -107,7 +108,9 @@ def test_no_canary_in_any_text_column_of_the_trace(outputs: tuple[Path, str], tm
     trace = tmp_path / "trace.duckdb"
     shutil.copy(outputs[0] / "trace.duckdb", trace)
     con = duckdb.connect(str(trace), read_only=True)
-    columns = con.execute("SELECT table_schema, table_name, column_name FROM information_schema.columns WHERE data_type LIKE '%VARCHAR%'").fetchall()
+    columns = con.execute(
+        "SELECT table_schema, table_name, column_name FROM information_schema.columns WHERE data_type LIKE '%VARCHAR%'"
+    ).fetchall()
     assert len(columns) > 50
     for schema, table, column in columns:
         values = con.execute(f"SELECT DISTINCT {column}::VARCHAR FROM {schema}.{table} WHERE {column} IS NOT NULL").fetchall()

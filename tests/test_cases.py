@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from gpuverdict.engine.analyze import analyze
 from gpuverdict.engine.result import Result
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-
 from gpuverdict.engine.cli import main
 
 ROOT = Path(__file__).parent.parent

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-
 from gpuverdict.engine import pages
 from gpuverdict.engine.cli import main
 from gpuverdict.engine.judge import fact_names

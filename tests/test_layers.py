@@ -58,7 +58,11 @@ def test_parsers_and_rules_import_only_contracts(path: Path) -> None:
             assert module in CONTRACTS | {"engine.columns", "engine.peel"}, f"{path.name} imports {name}"
 
 
-@pytest.mark.parametrize("path", [*files("parsers"), *files("rules"), *(ROOT / "engine" / f"{n}.py" for n in ("tables", "parser", "line_format", "rule", "cli"))], ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "path",
+    [*files("parsers"), *files("rules"), *(ROOT / "engine" / f"{n}.py" for n in ("tables", "parser", "line_format", "rule", "cli"))],
+    ids=lambda p: p.name,
+)
 def test_catalogues_contracts_and_cli_are_cheap_to_import(path: Path) -> None:
     heavy = {n.split(".")[0] for n in imports(path, top_only=True)} & HEAVY
     assert not heavy, f"{path.name} imports {heavy} at its top"

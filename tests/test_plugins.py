@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from gpuverdict.engine import analyze as analyze_module
 from gpuverdict.engine import plugins
 from gpuverdict.engine.plugins import hookimpl, load_registry
@@ -62,7 +61,9 @@ def log(n: int, waiting: int, running: int = 8) -> str:
 
 
 @pytest.mark.parametrize(("waiting", "running", "verdict"), [(5, 8, "confirmed"), (0, 8, "cannot-tell")])
-def test_a_plugin_is_judged_like_any_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, waiting: int, running: int, verdict: str) -> None:
+def test_a_plugin_is_judged_like_any_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, waiting: int, running: int, verdict: str
+) -> None:
     monkeypatch.setattr(analyze_module, "load_registry", lambda: load_registry((example(),)))
     (tmp_path / "server.log").write_text(log(40, waiting, running))
     result = analyze_module.analyze([tmp_path]).result

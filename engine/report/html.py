@@ -34,7 +34,7 @@ READ_THUS = {
 OWN_PLACE = ("alignment", "budget")  # figures with a section of their own
 TIME_NOTES = ("outside-the-load", "clock-not-matched")
 NOT_TIED = {
-    "none": "no times in it",
+    "none": "no times were read from it",
     "utc": "its times are in UTC, but nothing ties them",
     "local-no-zone": "local times without a zone",
     "no-year": "times without a year",

@@ -42,7 +42,10 @@ def render(result: Result, strips: str = "", command: str = "") -> str:
         elif len(keep_parts) > 5:
             keep_parts.pop(2)
         else:
-            return text.encode()[: BUDGET - 200].decode(errors="ignore").rsplit("\n\n", 1)[0] + "\n\n(shortened: the full text is in report.html)\n"
+            return (
+                text.encode()[: BUDGET - 200].decode(errors="ignore").rsplit("\n\n", 1)[0]
+                + "\n\n(shortened: the full text is in report.html)\n"
+            )
 
 
 def escape(text: str) -> str:
@@ -77,7 +80,10 @@ def _code(text: str) -> str:
 
 def _verdict(result: Result) -> str:
     head = result.primary
-    lines = [f"## {escape(split_sentence(head.sentence)[0])} {WORDS[head.verdict]}" + (f" at {escape(head.scope)}" if head.scope else ""), ""]
+    lines = [
+        f"## {escape(split_sentence(head.sentence)[0])} {WORDS[head.verdict]}" + (f" at {escape(head.scope)}" if head.scope else ""),
+        "",
+    ]
     for answer in answers(result):
         where = f" ({escape(answer.scope)})" if answer.scope and answer.scope != "trace" else ""
         lines.append(f"**{answer.question}** {escape(answer.short)}{where} **{WORDS[answer.verdict]}**  ")
@@ -104,7 +110,9 @@ def _why(result: Result) -> str:
     rows = ["### Why", "", "| finding | fact | value | line | margin |", "|---|---|---|---|---|"]
     for finding in shown:
         for m in list(finding.margin.values())[:6]:
-            rows.append(f"| {finding.rule} {escape(finding.scope.label)} | {code(m.atom)} | {_value(m.value)} | {_value(m.line)} | {_value(m.margin)} |")
+            rows.append(
+                f"| {finding.rule} {escape(finding.scope.label)} | {code(m.atom)} | {_value(m.value)} | {_value(m.line)} | {_value(m.margin)} |"
+            )
     places = [f"{code(f'{e.source}:{e.line}' if e.line else e.source)}" for f in shown for e in f.evidence[:5]]
     rows += ["", "From " + ", ".join(dict.fromkeys(places)) + "."] if places else []
     return "\n".join(rows) + "\n"
@@ -119,7 +127,10 @@ def _value(value: object) -> str:
 
 
 def _ruled_out(result: Result) -> str:
-    rows = [f"- **{escape(g.about)}** at {escape(g.where)}: {escape(g.findings[0].scope.label + ': ' if len(g.findings) > 1 else '')}{escape(g.findings[0].sentence)}" for g in groups(result, ["ruled-out"])]
+    rows = [
+        f"- **{escape(g.about)}** at {escape(g.where)}: {escape(g.findings[0].scope.label + ': ' if len(g.findings) > 1 else '')}{escape(g.findings[0].sentence)}"
+        for g in groups(result, ["ruled-out"])
+    ]
     return "\n".join(["### Ruled out", "", *rows, ""]) if rows else ""
 
 
@@ -168,9 +179,14 @@ def _quality(result: Result) -> str:
     rows = ["| source | lines | read by | understood | noise | nearly | other | rows |", "|---|---|---|---|---|---|---|---|"]
     for s in result.sources:
         got = ", ".join(f"{n} {t}" for t, n in s.rows.items()) or (escape(s.note) if s.note else "-")
-        rows.append(f"| {code(s.source)} | {s.lines if s.lines is not None else '-'} | {', '.join(s.parsers) or '-'} | {s.matched} | {s.noise} | {s.near_miss} | {s.other} | {got} |")
+        rows.append(
+            f"| {code(s.source)} | {s.lines if s.lines is not None else '-'} | {', '.join(s.parsers) or '-'} | {s.matched} | {s.noise} | {s.near_miss} | {s.other} | {got} |"
+        )
     rows += ["", *(f"- {code(q['source'] or 'all')}: {q['kind']}: {escape(q['note'] or '')}" for q in result.quality)]
-    rows += [f"- {code(str(r['source']) + ':' + str(r['line']))} nearly fits {r['parser']}: {escape(r['reason'] or '')}" for r in result.rejects[:10]]
+    rows += [
+        f"- {code(str(r['source']) + ':' + str(r['line']))} nearly fits {r['parser']}: {escape(r['reason'] or '')}"
+        for r in result.rejects[:10]
+    ]
     return "\n".join(rows)
 
 

@@ -11,7 +11,17 @@ QUESTIONS = {"throughput": "Why not more in total?", "speed": "Why is one stream
 RULES = {
     "throughput": ("client-limited", "kv-pressure", "slot-queue", "admission-stall", "thin-evidence"),
     "speed": (
-        "off-gpu throttled idle-starvation memory-bound compute-bound link-bandwidth link-latency host-bound turn-taking".split()
+        [
+            "off-gpu",
+            "throttled",
+            "idle-starvation",
+            "memory-bound",
+            "compute-bound",
+            "link-bandwidth",
+            "link-latency",
+            "host-bound",
+            "turn-taking",
+        ]
     ),
 }
 WORDS = {
@@ -83,7 +93,7 @@ def _answer(result: Result, question: str) -> AnswerLine:
     if fitting:
         short, rest = split_sentence(fitting[0].sentence)
         rivals = [f"Not excluded: {r.name}." for r in fitting[0].rivals_open]
-        weak = [f"{fitting[0].because[0].upper()}{fitting[0].because[1:]}."] if not rivals else []
+        weak = [f"{fitting[0].because[:1].upper()}{fitting[0].because[1:]}."] if not rivals and fitting[0].because else []
         return AnswerLine(QUESTIONS[question], "fits", short, [x for x in [rest, *rivals, *weak] if x], fitting[0], fitting[0].scope.label)
     return AnswerLine(QUESTIONS[question], "undetermined", "These files do not show it.", [], None, None)
 

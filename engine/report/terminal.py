@@ -19,7 +19,7 @@ def render(result: Result, out: Path | None = None) -> str:
     lines = [_top(result), ""]
     for answer in answers(result):
         where = f" ({answer.scope})" if answer.scope and answer.scope not in ("trace",) else ""
-        lines += _block(answer.question, answer.short.rstrip(".") + where + ".", answer.verdict, answer.detail) + [""]
+        lines += [*_block(answer.question, answer.short.rstrip(".") + where + ".", answer.verdict, answer.detail), ""]
     lines += _section("Ruled out", [_ruled_out(g) for g in groups(result, ["ruled-out"])])
     lines += _section("Fits, not proven", [_fits(g) for g in groups(result, ["fits"])])
     told, untold = open_groups(result)
@@ -40,7 +40,9 @@ def render(result: Result, out: Path | None = None) -> str:
 def _top(result: Result) -> str:
     sources, read, near = counted(result)
     seconds = f" · {result.seconds:.1f} s" if result.seconds is not None else ""
-    return f"gpuverdict {result.version} · {sources} source{'s' if sources != 1 else ''}, {read} lines read, {near} nearly understood{seconds}"
+    return (
+        f"gpuverdict {result.version} · {sources} source{'s' if sources != 1 else ''}, {read} lines read, {near} nearly understood{seconds}"
+    )
 
 
 def _block(question: str, first: str, verdict: str | None, detail: list[str]) -> list[str]:

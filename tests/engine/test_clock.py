@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import random
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-
 from gpuverdict.engine.analyze import Analysis, analyze
 
-START = datetime(2026, 9, 6, 14, 0, 0, tzinfo=timezone.utc)
+START = datetime(2026, 9, 6, 14, 0, 0, tzinfo=UTC)
 
 
 def stamp(seconds: float) -> str:
@@ -43,7 +42,9 @@ def server_log(spans: list[tuple[float, float]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def smi_csv(spans: list[tuple[float, float]], zone_s: float, cards: int = 3, share: float = 33.0, until: float | None = None, seed: int = 0) -> str:
+def smi_csv(
+    spans: list[tuple[float, float]], zone_s: float, cards: int = 3, share: float = 33.0, until: float | None = None, seed: int = 0
+) -> str:
     rng = random.Random(seed)
     lines = ["timestamp, index, utilization.gpu [%], power.draw [W]"]
     t, end = rng.random(), until or spans[-1][1] + 30
@@ -144,7 +145,7 @@ def vllm_log(spans: list[tuple[float, float]], begin: datetime, zone_s: float = 
     return "\n".join(lines) + "\n"
 
 
-@pytest.mark.parametrize("begin", [START, datetime(2026, 12, 31, 23, 52, 0, tzinfo=timezone.utc)])
+@pytest.mark.parametrize("begin", [START, datetime(2026, 12, 31, 23, 52, 0, tzinfo=UTC)])
 def test_a_log_without_a_year_takes_it_from_the_other_files(tmp_path: Path, begin: datetime) -> None:
     pytest.importorskip("gpuverdict.parsers.vllm_server")
     spans = requests(3, 14)
@@ -161,7 +162,7 @@ def test_a_log_without_a_year_takes_it_from_the_other_files(tmp_path: Path, begi
 @pytest.mark.parametrize(("at", "jump"), [(datetime(2026, 10, 25, 2, 30), -3600), (datetime(2026, 3, 29, 1, 55), 3600)])
 def test_daylight_saving_inside_a_file_goes_on_without_the_jump(tmp_path: Path, at: datetime, jump: int) -> None:
     lines = ["timestamp, index, utilization.gpu [%], power.draw [W]"]
-    for second in range(0, 4000):
+    for second in range(4000):
         when = at + timedelta(seconds=second)
         turned = datetime(at.year, at.month, at.day, 3 if jump < 0 else 2)
         if when >= turned:
@@ -176,7 +177,7 @@ def test_daylight_saving_inside_a_file_goes_on_without_the_jump(tmp_path: Path, 
 
 def test_a_real_gap_is_not_taken_for_daylight_saving(tmp_path: Path) -> None:
     lines = ["timestamp, index, utilization.gpu [%], power.draw [W]"]
-    for second in [*range(0, 600), *range(4300, 5000)]:
+    for second in [*range(600), *range(4300, 5000)]:
         when = datetime(2026, 3, 10, 1, 17) + timedelta(seconds=second)
         lines.append(f"{when:%Y/%m/%d %H:%M:%S}.000, 0, 50 %, 100.00 W")
     (tmp_path / "smi.csv").write_text("\n".join(lines) + "\n")
@@ -194,7 +195,9 @@ def test_a_containers_time_gives_zone_and_year(tmp_path: Path, access_lines: boo
             "Avg generation throughput: 25.0 tokens/s, Running: 1 reqs, Waiting: 0 reqs, GPU KV cache usage: 3.0%, Prefix cache hit rate: 0.0%"
         )
         if access_lines:
-            lines.append(f'{outer:%Y-%m-%dT%H:%M:%S}.500000000Z (APIServer pid=1) INFO:     10.0.0.1:53400 - "POST /v1/completions HTTP/1.1" 200 OK')
+            lines.append(
+                f'{outer:%Y-%m-%dT%H:%M:%S}.500000000Z (APIServer pid=1) INFO:     10.0.0.1:53400 - "POST /v1/completions HTTP/1.1" 200 OK'
+            )
     (tmp_path / "vllm.log").write_text("\n".join(lines) + "\n")
     times = analyze([tmp_path]).sql("SELECT time FROM server_samples ORDER BY time")["time"].to_list()
     assert len(times) == 6 and all(abs(t - START.timestamp() - 10 * k) < 1.5 for k, t in enumerate(times))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 
 import pytest
-
 from gpuverdict.engine.edges import Match, match, merge
 
 Span = tuple[float, float]
@@ -21,7 +20,9 @@ def blocks(rng: random.Random, n: int, total: float = 3600.0) -> list[Span]:
     return out
 
 
-def observed(rng: random.Random, load: list[Span], offset: float, step: float = 1.0, drift: float = 0.0, until: float | None = None) -> tuple[list[Span], list[Span]]:
+def observed(
+    rng: random.Random, load: list[Span], offset: float, step: float = 1.0, drift: float = 0.0, until: float | None = None
+) -> tuple[list[Span], list[Span]]:
     """What sampling every `step` seconds on another clock makes of the load."""
     end = until or load[-1][1] + 60
     samples, t = [], rng.uniform(0, step)

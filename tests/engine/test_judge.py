@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-
 from gpuverdict.engine.judge import check_rule, judge, route_grade
 from gpuverdict.engine.result import Finding
 from gpuverdict.engine.rule import Experiment, Limit, Rival, Route, Rule
@@ -109,7 +108,10 @@ def test_a_cause_needs_grade_four() -> None:
 
 def test_a_claim_on_a_route_overrides_the_rule() -> None:
     route = replace(RULE.confirmed[0], claim="state")
-    assert verdict("1.0 AS n, 12.0 AS x, NULL AS y, 0.0 AS z", {"util": 3}, replace(RULE, claim="cause", confirmed=(route,))).verdict == "confirmed"
+    assert (
+        verdict("1.0 AS n, 12.0 AS x, NULL AS y, 0.0 AS z", {"util": 3}, replace(RULE, claim="cause", confirmed=(route,))).verdict
+        == "confirmed"
+    )
 
 
 @pytest.mark.parametrize(
@@ -173,7 +175,9 @@ def test_an_overridden_limit_decides_and_is_marked() -> None:
 def test_a_broken_rule_is_one_error_and_the_others_go_on() -> None:
     store = Store()
     store.con.execute("CREATE TABLE main.scopes AS SELECT 1 AS scope_id, 'step' AS kind, 'c=1' AS label, NULL AS host, 1.0 AS concurrency")
-    store.con.execute("CREATE TABLE main.scope_evidence AS SELECT 1 AS scope_id, 'util' AS input, 3 AS grade, 'r' AS reason, 'c' AS collect")
+    store.con.execute(
+        "CREATE TABLE main.scope_evidence AS SELECT 1 AS scope_id, 'util' AS input, 3 AS grade, 'r' AS reason, 'c' AS collect"
+    )
     broken = replace(RULE, id="broken", facts="SELECT nonsense FROM nowhere")
     good = replace(RULE, facts="SELECT 1 AS scope_id, 1.0 AS n, 12.0 AS x, NULL AS y, 0.0 AS z")
     findings, _ = judge(store, [broken, good])

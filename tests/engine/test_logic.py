@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from gpuverdict.engine.logic import Atom, Interval, compare, margin
 from hypothesis import given
 from hypothesis import strategies as st
-
-from gpuverdict.engine.logic import Atom, Interval, compare, margin
 
 NUMBERS = st.floats(-1e6, 1e6)
 

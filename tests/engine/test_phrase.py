@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from gpuverdict.engine.logic import Interval
 from gpuverdict.engine.phrase import fill, names_in, show
 

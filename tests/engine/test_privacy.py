@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
-
 from gpuverdict.engine.privacy import Hider
 
 
-@pytest.mark.parametrize("name", ["dmon.txt", "server.log", "sweep.md", "responses.tar!resp_1.json", "c8/vllm_bench.json", "nvidia-smi-20260816.csv", "run2/smi.csv"])
+@pytest.mark.parametrize(
+    "name",
+    ["dmon.txt", "server.log", "sweep.md", "responses.tar!resp_1.json", "c8/vllm_bench.json", "nvidia-smi-20260816.csv", "run2/smi.csv"],
+)
 def test_ordinary_names_stay(name: str) -> None:
     assert Hider().label("path", name) == name
 

@@ -186,7 +186,7 @@ def test_sources_without_a_tie_are_listed() -> None:
         clock_row("tied.log", "utc", offset_s=0.0, method="printed in UTC"),
     ]
     text = Page(html.render(bare(clocks=clocks), {})).text
-    assert "smi.csv: not tied; local times without a zone" in text and "quiet.md: not tied; no times in it" in text
+    assert "smi.csv: not tied; local times without a zone" in text and "quiet.md: not tied; no times were read from it" in text
     assert f"own.log: not tied; {html.OWN_AXIS}" in text and "tied.log: not tied" not in text
     many = [clock_row(f"f{n}.log", "since-start") for n in range(html.PLACES + 3)]
     assert "and 3 more" in Page(html.render(bare(clocks=many), {})).text

@@ -6,7 +6,6 @@ import random
 
 import polars as pl
 import pytest
-
 from gpuverdict.engine import clock, join, steps
 from gpuverdict.engine.store import Store
 
@@ -20,7 +19,13 @@ def matched(rows: list[Row], requests: list[Request], sent: list[float | None] |
     for number in (0, 1):
         store.insert("sources", pl.DataFrame({"name": ["x"], "status": ["read"]}), number)
     c, x, wall = zip(*rows)
-    frame = {"line": range(1, len(rows) + 1), "concurrency": c, "aggregate_tok_s": x, "wall_s": wall, "requests": sent or [None] * len(rows)}
+    frame = {
+        "line": range(1, len(rows) + 1),
+        "concurrency": c,
+        "aggregate_tok_s": x,
+        "wall_s": wall,
+        "requests": sent or [None] * len(rows),
+    }
     store.insert("bench_steps", pl.DataFrame(frame), 0)
     start, end, tokens = zip(*requests)
     served = {"line": range(1, len(requests) + 1), "started_at": start, "finished_at": end, "output_tokens": tokens}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-
 from gpuverdict.engine.store import Store
 from gpuverdict.engine.tables import PRIVACY, TABLES, ddl
 
@@ -31,7 +30,9 @@ def test_missing_columns_are_null_and_all_null_columns_are_fine() -> None:
 
 def test_private_classes_are_pseudonyms_that_still_join() -> None:
     store = Store()
-    store.insert("gpus", pl.DataFrame({"uuid": ["GPU-aa", "GPU-bb", "GPU-aa"], "host": ["boxa", "boxa", None], "name": ["NVIDIA H100"] * 3}), 0)
+    store.insert(
+        "gpus", pl.DataFrame({"uuid": ["GPU-aa", "GPU-bb", "GPU-aa"], "host": ["boxa", "boxa", None], "name": ["NVIDIA H100"] * 3}), 0
+    )
     rows = store.con.execute("SELECT uuid, host, name FROM raw.gpus").fetchall()
     assert rows == [("uuid-1", "host-1", "NVIDIA H100"), ("uuid-2", "host-1", "NVIDIA H100"), ("uuid-1", None, "NVIDIA H100")]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
 from gpuverdict.rules.slot_queue import RULE
 
 from .small_store import config, findings, lines, served, store_of, verdict
@@ -14,7 +13,15 @@ from .small_store import config, findings, lines, served, store_of, verdict
 def table(rows: list[tuple[float, float, float]], counts: str | None = "decode") -> list[dict[str, Any]]:
     """Steps of (streams, per stream, total)."""
     return [
-        {"source_id": 0, "line": n, "concurrency": c, "per_stream_tok_s": r, "aggregate_tok_s": x, "wall_s": c * 192 / x, "per_stream_counts": counts}
+        {
+            "source_id": 0,
+            "line": n,
+            "concurrency": c,
+            "per_stream_tok_s": r,
+            "aggregate_tok_s": x,
+            "wall_s": c * 192 / x,
+            "per_stream_counts": counts,
+        }
         for n, (c, r, x) in enumerate(rows, 1)
     ]
 
@@ -81,7 +88,10 @@ def test_the_drain_at_the_end_does_not_count() -> None:
 def log_of(waits: float) -> dict[str, Any]:
     """Two slots always busy; every request arrives `waits` seconds before its launch."""
     spans = [(1000.0 + 10 * (k // 2), 1010.0 + 10 * (k // 2)) for k in range(12)]
-    arrivals = [{"source_id": 0, "line": 5 + n, "run": 0, "time": a - waits, "kind": "arrival", "server": "llama.cpp"} for n, (a, _) in enumerate(spans)]
+    arrivals = [
+        {"source_id": 0, "line": 5 + n, "run": 0, "time": a - waits, "kind": "arrival", "server": "llama.cpp"}
+        for n, (a, _) in enumerate(spans)
+    ]
     return {"requests": served(spans), "server_events": arrivals, "server_config": config(slots=2, server="llama.cpp")}
 
 

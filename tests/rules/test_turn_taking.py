@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from gpuverdict.rules.turn_taking import RULE
 
 from .small_store import config, samples, served, store_of, verdict
@@ -57,7 +56,9 @@ def test_a_missing_card_cannot_be_confirmed() -> None:
 
 
 def test_another_process_on_the_cards_keeps_it_open() -> None:
-    processes = [{"source_id": 1, "line": n, "gpu": 0, "cycle": n // 2, "pid": 100 + n % 2, "kind": "C", "util_gpu": 20.0} for n in range(20)]
+    processes = [
+        {"source_id": 1, "line": n, "gpu": 0, "cycle": n // 2, "pid": 100 + n % 2, "kind": "C", "util_gpu": 20.0} for n in range(20)
+    ]
     store = store_of(during={1: "c=1"}, gpu_samples=samples(20, 3, **THIRDS), gpu_processes=processes, given=given(split="layer"))
     assert verdict(RULE, store, "c=1").verdict == "fits"
 
@@ -73,7 +74,7 @@ def test_prefill_is_left_out_where_the_server_tells_phases_apart() -> None:
     spans = [(1000.0 + 60 * k, 1050.0 + 60 * k) for k in range(6)]
     requests = [{**r, "prompt_ms": 20_000.0, "decode_ms": 30_000.0} for r in served(spans)]
     values = {"util_gpu": lambda s, g: 70.0 if s % 60 < 20 else 33.0}
-    rows = [r for r in samples(360, 3, start=1000.0, **values)]
+    rows = list(samples(360, 3, start=1000.0, **values))
     store = store_of(gpu_samples=rows, requests=requests, server_config=config(split="layer", server="llama.cpp"))
     found = verdict(RULE, store, "1 running")
     assert found.verdict == "confirmed" and 95 < found.numbers["util_sum"] < 103
