@@ -79,5 +79,11 @@ PARSER = LineFormat(
                 ]
             },
         ),
+        Sample(  # the later back end prints neither time nor level
+            text="/srv/ktransformers/server/backend/interfaces/balance_serve.py[97]: Performance(T/s): prefill 40.0, decode 8.0. "
+            "Time(s): tokenize 0.5, prefill 2.5, decode 10.0\n",
+            versions="0.2.4",
+            rows={"requests": [{"finished_at": None, "prompt_tokens": 100, "output_tokens": 80, "prompt_ms": 2500, "decode_ms": 10000}]},
+        ),
     ),
 )

@@ -7,7 +7,7 @@ and `llama-sweep-bench` tables, alone or inside a log.
 
 - `concurrency`, `requests`, `completed`: B (`pl`). `input_len`: PP, `output_len`: TG, `output_tokens`: B times TG, `input_tokens`: B
   times PP, or PP alone where the prompt is shared.
-- `aggregate_tok_s`: S_TG, decode of all sequences (`aggregate_counts` output). `per_stream_tok_s`: TG over T_TG, a decode rate: every
+- `aggregate_tok_s`: S_TG, decode of all sequences (`aggregate_counts` output). `total_tok_s`: S, prompts and output over T. `per_stream_tok_s`: TG over T_TG, a decode rate: every
   sequence makes TG tokens in that time. NULL where T_TG is printed as 0.
 - `ttft_mean_ms`: T_PP, the time of all prompts together: every sequence waits for it. `wall_s`: T.
 - `series`: `pp128 tg128`, with `shared` where the prompt is shared.
@@ -109,7 +109,17 @@ def _take_cells(line: int, cells: list[str], state: _State) -> None:
 
 
 def _take_row(line: int, cells: dict[str, str], state: _State) -> None:
-    keys = {"pp": "pp", "tg": "tg", "b": "b", "n_kv": "n_kv", "t_pp s": "t_pp", "t_tg s": "t_tg", "s_tg t/s": "s_tg", "t s": "t"}
+    keys = {
+        "pp": "pp",
+        "tg": "tg",
+        "b": "b",
+        "n_kv": "n_kv",
+        "t_pp s": "t_pp",
+        "t_tg s": "t_tg",
+        "s_tg t/s": "s_tg",
+        "t s": "t",
+        "s t/s": "s",
+    }
     numbers = {key: _num(cells[name]) for name, key in keys.items() if name in cells}
     step = _step(numbers, state.shared) if "b" in numbers else _sweep_step(numbers)
     if step is None:
@@ -129,7 +139,7 @@ def _take_json(line: int, body: str, state: _State) -> None:
         _other(state)
         return
     numbers = {k: _num(value.get(k)) for k in ("pp", "tg", "n_kv", "t_pp", "t_tg", "t")}
-    numbers |= {"b": _num(value["pl"]), "s_tg": _num(value["speed_tg"])}
+    numbers |= {"b": _num(value["pl"]), "s_tg": _num(value["speed_tg"]), "s": _num(value.get("speed"))}
     step = _step(numbers, bool(value["is_pp_shared"]) if "is_pp_shared" in value else None)
     if step is None:
         state.near(line, "the keys contradict each other, or a number is missing")
@@ -190,7 +200,11 @@ def _step(n: dict[str, float | None], shared: bool | None) -> Row | None:
         out["input_tokens"] = b * pp  # one sequence, or no prompt: shared or not is the same
     if t_tg:
         out |= {"per_stream_tok_s": tg / t_tg, "per_stream_counts": "decode"}
-    out |= {"wall_s": n.get("t") or None, "ttft_mean_ms": 1000 * t if pp and (t := n.get("t_pp")) else None}
+    out |= {
+        "wall_s": n.get("t") or None,
+        "total_tok_s": n.get("s") or None,
+        "ttft_mean_ms": 1000 * t if pp and (t := n.get("t_pp")) else None,
+    }
     return out | {"series": f"pp{pp:.0f} tg{tg:.0f}" + (" shared" if shared or (n_kv == common != own) else "")}
 
 
@@ -209,7 +223,17 @@ def _keep(line: int, step: Row, state: _State) -> None:
 
 
 _NUMBERS = (
-    *("concurrency", "requests", "completed", "wall_s", "aggregate_tok_s", "per_stream_tok_s", "input_tokens", "output_tokens"),
+    *(
+        "concurrency",
+        "requests",
+        "completed",
+        "wall_s",
+        "aggregate_tok_s",
+        "total_tok_s",
+        "per_stream_tok_s",
+        "input_tokens",
+        "output_tokens",
+    ),
     *("input_len", "output_len", "ttft_mean_ms"),
 )
 
@@ -246,6 +270,7 @@ _SAMPLES = (
                     "requests": 4.0,
                     "aggregate_tok_s": 100.0,
                     "aggregate_counts": "output",
+                    "total_tok_s": 142.86,
                     "per_stream_tok_s": 25.0,
                     "per_stream_counts": "decode",
                     "input_tokens": 400.0,

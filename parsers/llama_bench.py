@@ -11,11 +11,12 @@ builds 5212 to 5220 write a CSV header that does not fit its rows (refused), and
 - `ppN+tgM`: `aggregate_tok_s` counts both (`aggregate_counts` total); no rate of a stream.
 - `ppN` alone has no column: prompt rates are counted as read and left out.
 - `started_at`: `test_time` where it is printed (UTC, whole seconds, before the warm-up). No wall time: the warm-up is not in it.
-- `series`: model type, test and the settings that the row prints (rows of equal settings are repetitions).
+- `series`: the test and the settings that differ inside the file (rows of equal settings are repetitions).
 
 **`server_config`** (server `llama-bench`; `run` counts the distinct settings): build, n_gpu_layers, flash_attn, n_batch, n_ubatch,
 n_threads, split. The printed split mode is `layer` even on one card, so split is told only where two or more devices are known to take
-part (names in `gpu_info`, or `Device N:` lines above a Markdown table: then with origin default if no column prints it).
+part (names in `gpu_info`, or `Device N:` lines above a Markdown table). Its origin is `estimated`: it holds for the benchmark's own process,
+and a server in the same folder may have been started otherwise.
 **`models`**: parameters, file size, bits per weight (size over parameters), architecture and quantisation of the model type.
 **`gpus`**: the names in `gpu_info` (Markdown names none).
 
@@ -63,17 +64,17 @@ _MD_NAMES = {
 _MODEL = re.compile(r"([\w.+-]+) (?:[^|]{0,40}? )?([\d.x]+[BMTK](?:\.A[\d.]+B)?|\?B) (?:mostly )?(.+)")
 _SERIES = (
     ("n_gpu_layers", "ngl"),
-    ("n_cpu_moe", "ncmoe"),
+    ("n_cpu_moe", "cpu moe"),
     ("flash_attn", "fa"),
-    ("split_mode", "sm "),
-    ("tensor_split", "ts "),
-    ("type_k", "ctk "),
-    ("type_v", "ctv "),
+    ("split_mode", "sm"),
+    ("tensor_split", "ts"),
+    ("type_k", "k"),
+    ("type_v", "v"),
     ("n_batch", "batch"),
-    ("n_ubatch", "ub"),
-    ("n_threads", "t"),
+    ("n_ubatch", "ubatch"),
+    ("n_threads", "threads"),
+    ("build_number", "build"),
 )
-_PLAIN = {"n_cpu_moe": "0", "tensor_split": "0.00", "type_k": "f16", "type_v": "f16"}  # not worth a word in a series
 
 
 def _num(row: Row, key: str) -> float | None:
@@ -230,13 +231,23 @@ def _bytes(text: str) -> float | None:
     return float(match[1]) * (2**30 if match[2] == "GiB" else 2**20) if match else None
 
 
-def _words(row: Row) -> str:
-    """The settings a row prints, in words: what makes its series."""
-    parts = [f"{short}{row[key]}" for key, short in _SERIES if str(row.get(key) or "") not in ("", _PLAIN.get(key, ""))]
-    if row.get("build_number") not in (None, ""):
-        parts.append(f"b{row['build_number']}")
-    devices = row.get("n_devices")
-    return " ".join(["" if devices is None else f"{devices} gpu", *parts]).strip()
+def _settings(row: Row) -> dict[str, str]:
+    """The settings a row prints, by the short word for them."""
+    found = {short: str(row[key]) for key, short in _SERIES if row.get(key) not in (None, "")}
+    return found | ({"gpus": str(row["n_devices"])} if row.get("n_devices") else {})
+
+
+def _name_series(steps: list[tuple[Row, Row]]) -> None:
+    """Name the series of steps (step, row): the test and what else differs inside the file. Equal ones are repetitions."""
+    models = list(dict.fromkeys(str(row.get("model_type")) for _, row in steps))
+    settings = [_settings(row) for _, row in steps]
+    differing = [short for _, short in _SERIES if len({s.get(short) for s in settings}) > 1]
+    seen: dict[str, int] = {}
+    for (step, row), own in zip(steps, settings):
+        words = [f"model {models.index(str(row.get('model_type'))) + 1}"] if len(models) > 1 else []
+        words += [step["series"], *(f"{short} {own.get(short, 'default')}" for short in differing)]
+        step["series"] = name = ", ".join(words)
+        step["step"] = seen[name] = seen.get(name, 0) + 1
 
 
 def _step(row: Row) -> Row | None:
@@ -246,8 +257,7 @@ def _step(row: Row) -> Row | None:
         return None
     depth = _whole(row, "n_depth") or 0
     test = (f"pp{prompt}+" if prompt else "") + f"tg{made}" + (f" d{depth}" if depth else "")
-    series = " ".join(filter(None, (str(row.get("model_type") or ""), test, _words(row))))
-    out: Row = {"line": row["line"], "series": series, "concurrency": 1.0, "aggregate_tok_s": rate, "output_len": float(made)}
+    out: Row = {"line": row["line"], "series": test, "concurrency": 1.0, "aggregate_tok_s": rate, "output_len": float(made)}
     out["input_len"] = float(depth + prompt)
     out["aggregate_counts"] = "total" if prompt else "output"
     if not prompt:
@@ -266,8 +276,8 @@ def _devices(row: Row) -> list[str]:
     return [name for name in names if name and len(name) <= 80]
 
 
-def _split(row: Row) -> tuple[str, str] | None:
-    """How the model lay on the cards, and the origin; None where it cannot be told."""
+def _split(row: Row) -> str | None:
+    """How the model lay on the cards; None where it cannot be told."""
     mode = str(row.get("split_mode") or "layer")
     layers = _num(row, "n_gpu_layers")
     if layers == 0 or mode not in ("layer", "row", "tensor", "none"):
@@ -281,7 +291,7 @@ def _split(row: Row) -> tuple[str, str] | None:
     elsewhere = "RPC" in str(row.get("backends") or row.get("backend") or "")
     if n == 0 or (n == 1 and elsewhere):
         return None
-    return ("none" if n == 1 else mode), ("logged" if row.get("split_mode") else "default")
+    return "none" if n == 1 else mode
 
 
 _WORD = {"0": "disabled", "1": "enabled", "-1": "auto", "false": "disabled", "true": "enabled", "off": "disabled", "on": "enabled"}
@@ -298,7 +308,8 @@ def _config(row: Row, run: int) -> list[Row]:
         out.append({"key": "flash_attn", "value": _WORD.get(flash, flash)})
     split = _split(row)
     if split is not None:
-        out.append({"key": "split", "value": split[0], "origin": split[1]})
+        # sure for the benchmark's own process, but a server beside it may have split otherwise: never good enough to confirm
+        out.append({"key": "split", "value": split, "origin": "estimated"})
     return [{"origin": "logged", **o, "line": row["line"], "server": "llama-bench", "run": run} for o in out]
 
 
@@ -326,20 +337,20 @@ def _emit(emit: Emit, target: str, rows: list[Row]) -> None:
 
 def _emit_all(rows: list[Row], emit: Emit) -> None:
     runs: dict[str, int] = {}
-    config, models, steps, gpus = [], [], [], []
+    config, models, gpus = [], [], []
+    tested: list[tuple[Row, Row]] = []
     for row in rows:
-        key = f"{row.get('model_type')} {_words(row)} {row.get('gpu_info')} {row.get('devices')}"
+        key = repr([row.get(k) for k in ("model_type", "gpu_info", "devices", "build_number")] + [_settings(row)])
         if key not in runs:
             runs[key] = len(runs)
             config += _config(row, runs[key])
             model = _model(row, runs[key])
             models += [model] if model else []
         if (step := _step(row)) is not None:
-            steps.append(step)
+            tested.append((step, row))
         gpus.append((tuple(_devices(row)), row["line"]))
-    seen: dict[str | None, int] = {}
-    for step in steps:
-        step["step"] = seen[step["series"]] = seen.get(step["series"], 0) + 1
+    _name_series(tested)
+    steps = [step for step, _ in tested]
     cards, line = max(gpus, key=lambda g: len(g[0]), default=((), 0))
     timed = [s for s in steps if s.get("started_at") is not None]
     if timed:
@@ -370,6 +381,7 @@ build: 1a2b3c4d (1500)
             "bench_steps": [
                 {
                     "line": 7,
+                    "series": "tg128",
                     "concurrency": 1.0,
                     "per_stream_tok_s": 61.25,
                     "per_stream_counts": "decode",
@@ -381,7 +393,7 @@ build: 1a2b3c4d (1500)
             "server_config": [
                 {"key": "build", "num": 1500.0},
                 {"key": "n_gpu_layers", "num": 99.0},
-                {"key": "split", "value": "layer", "origin": "default"},
+                {"key": "split", "value": "layer", "origin": "estimated"},
             ],
             "models": [{"params_total_b": 7.0, "file_bytes": 3.5 * 2**30, "arch": "llama"}],
         },
@@ -414,7 +426,7 @@ build: 1a2b3c4d (1500)
                 {"key": "build", "num": 5163.0},
                 {"key": "n_gpu_layers", "num": -1.0},
                 {"key": "flash_attn", "value": "auto"},
-                {"key": "split", "value": "row", "origin": "logged"},
+                {"key": "split", "value": "row", "origin": "estimated"},
             ],
             "models": [{"bits_per_weight": 5.0, "arch": "gemma3", "quantisation": "Q4_K - Medium"}],
             "gpus": [{"name": "NVIDIA L4"}, {"name": "NVIDIA L4"}],

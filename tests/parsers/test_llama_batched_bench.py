@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 TABLE = PARSER.samples[0].text
 HEADER = TABLE[TABLE.index("|") :].split("\n")[0] + "\n|---|---|---|---|---|---|---|---|---|---|\n"
 ROW = "| {pp} | 200 | {b} | {n_kv} | 0.1 | 1000.0 | {t_tg} | {s_tg} | 4.1 | 70.0 |\n"
-JSON = {"pp": 100, "tg": 50, "pl": 2, "n_kv": 300, "t_pp": 0.2, "t_tg": 2.5, "speed_tg": 40.0, "t": 2.7}
+JSON = {"pp": 100, "tg": 50, "pl": 2, "n_kv": 300, "t_pp": 0.2, "t_tg": 2.5, "speed_tg": 40.0, "t": 2.7, "speed": 111.1}
 
 
 def _steps(text: str) -> list[dict[str, object]]:

@@ -74,8 +74,14 @@ def test_prompt_tests_give_no_step() -> None:
 def test_settings_that_differ_make_series_and_equal_ones_repetitions() -> None:
     text = _json({}, {"flash_attn": 0}, {}, {"n_depth": 4096})
     steps = rows_of(PARSER, text)[0]["bench_steps"]
-    assert len({s["series"] for s in steps}) == 3 and [s["step"] for s in steps] == [1, 1, 2, 1]
+    assert [s["series"] for s in steps] == ["tg128, fa 1", "tg128, fa 0", "tg128, fa 1", "tg128 d4096, fa 1"]
+    assert [s["step"] for s in steps] == [1, 1, 2, 1]
     assert steps[3]["input_len"] == 4096.0
+
+
+def test_several_models_are_numbered() -> None:
+    steps = rows_of(PARSER, _json({}, {"model_type": "llama 8B Q4_0"}))[0]["bench_steps"]
+    assert [s["series"] for s in steps] == ["model 1, tg128", "model 2, tg128"]
 
 
 def test_model_facts() -> None:
@@ -87,18 +93,18 @@ def test_model_facts() -> None:
 @pytest.mark.parametrize(
     ("change", "split"),
     [
-        ({}, [("layer", "logged")]),
-        ({"split_mode": "row"}, [("row", "logged")]),
-        ({"split_mode": "none"}, [("none", "logged")]),
-        ({"gpu_info": "NVIDIA L4"}, [("none", "logged")]),
+        ({}, [("layer", "estimated")]),
+        ({"split_mode": "row"}, [("row", "estimated")]),
+        ({"split_mode": "none"}, [("none", "estimated")]),
+        ({"gpu_info": "NVIDIA L4"}, [("none", "estimated")]),
         ({"gpu_info": "NVIDIA L4", "backends": "CUDA,RPC"}, []),
         ({"gpu_info": ""}, []),
         ({"n_gpu_layers": 0}, []),
-        ({"devices": "CUDA1"}, [("none", "logged")]),
-        ({"devices": "CUDA0/CUDA1"}, [("layer", "logged")]),
-        ({"tensor_split": "1.00/0.00"}, [("none", "logged")]),
-        ({"tensor_split": "3.00/1.00"}, [("layer", "logged")]),
-        ({"tensor_split": "0.00"}, [("layer", "logged")]),
+        ({"devices": "CUDA1"}, [("none", "estimated")]),
+        ({"devices": "CUDA0/CUDA1"}, [("layer", "estimated")]),
+        ({"tensor_split": "1.00/0.00"}, [("none", "estimated")]),
+        ({"tensor_split": "3.00/1.00"}, [("layer", "estimated")]),
+        ({"tensor_split": "0.00"}, [("layer", "estimated")]),
     ],
 )
 def test_split_needs_devices(change: dict[str, Any], split: list[tuple[str, str]]) -> None:
@@ -107,8 +113,8 @@ def test_split_needs_devices(change: dict[str, Any], split: list[tuple[str, str]
 
 def test_split_of_a_table() -> None:
     assert _split(TABLE) == [] == _split(DEVICES.splitlines(keepends=True)[0] + TABLE)  # the second line may have been lost
-    assert _split(DEVICES + TABLE) == [("layer", "default")]
-    assert _split(DEVICES + TABLE.replace("ngl", "sm").replace("99", "row")) == [("row", "logged")]
+    assert _split(DEVICES + TABLE) == [("layer", "estimated")]
+    assert _split(DEVICES + TABLE.replace("ngl", "sm").replace("99", "row")) == [("row", "estimated")]
 
 
 def test_broken_csv_of_spring_2025_is_refused() -> None:

