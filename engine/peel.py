@@ -40,7 +40,8 @@ PEELERS: tuple[Peeler, ...] = (
     Peeler("compose", r"^(?P<key>[A-Za-z0-9][A-Za-z0-9_.-]*) +\| ?"),
     Peeler("kubectl --prefix", r"^\[pod/(?P<key>[^\]\s]+)\] "),
     Peeler("container runtime", rf"^(?P<time>{_RFC3339}) (?:stdout|stderr) [FP] ", "utc"),
-    Peeler("journal iso", rf"^(?P<time>{_RFC3339}) (?:{_IDENT} +)?(?P<key>[^\s:\[\]]+:?\[\d+\]): ?", "utc"),
+    # a path in front of [n]: is a program's own, not an identifier of the journal
+    Peeler("journal iso", rf"^(?P<time>{_RFC3339}) (?:{_IDENT} +)?(?P<key>[^\s:/\[\]]+:?\[\d+\]): ?", "utc"),
     Peeler("docker or kubectl time", rf"^(?P<time>{_RFC3339}) ", "utc"),
     Peeler("docker interface time", r"^(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?) \| ", "local-no-zone"),
     Peeler(
