@@ -31,10 +31,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.tables import table
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["PARSER"]
 
@@ -269,8 +272,8 @@ class _State:
         self.rows["server_config"].append({**row, "origin": "logged"})
 
 
-def _read(block: str, first: int, state: _State) -> None:
-    """Sort out the lines of a block; only known names and times are looked at one by one."""
+def _sorted_lines(block: str) -> tuple[pl.DataFrame, int]:
+    """The lines of a block with their parts and what they look like, and how many of them are whole."""
     import polars as pl
 
     text = pl.Series("text", [block]).str.split("\n").explode()
@@ -291,6 +294,14 @@ def _read(block: str, first: int, state: _State) -> None:
         known=pl.concat_str("server", pl.lit(" "), "name").is_in(sorted(_KNOWN)).fill_null(False),
         like=pl.concat_str(pl.col("text").str.extract(_NAME, 1), pl.lit(" "), "head").is_in(sorted(_KNOWN)).fill_null(False),
     )
+    return frame, complete
+
+
+def _read(block: str, first: int, state: _State) -> None:
+    """Sort out the lines of a block; only known names and times are looked at one by one."""
+    import polars as pl
+
+    frame, complete = _sorted_lines(block)
     picked = frame.filter(pl.col("known") | pl.col("like") | pl.col("stamp").is_not_null())
     rest = frame.filter(~(pl.col("known") | pl.col("like") | pl.col("stamp").is_not_null()))
     state.counts.noise += int(rest["foreign"].sum())

@@ -12,7 +12,7 @@ How it decides
     Factors are counted from below: settings that the servers' logs print with different values (settings that follow from one
     another count once; those that a server may set by itself count only where nothing else was changed), parts of the names of two
     series, another
-    number of streams where two series share none, other lengths, and totals that count other tokens. Two or more confirm it. So does one
+    number of streams where two series share none, other lengths (not beside a name, which may say them), and totals that count other tokens. Two or more confirm it. So does one
     run
     per arm with a difference under 5 %: the same setting measured twice has differed by 3.9 %. Ruled out: at most one factor by both
     servers' logs, three runs per arm or more, and a difference above t(0.975) times its standard error (Welch). Repeated runs
@@ -111,18 +111,19 @@ WITH grouped(key, factor, derived) AS (
     GROUP BY ALL
 ), factors AS (
     SELECT
-        p.*, (p.c_a <> p.c_b)::INT + coalesce(p.other_counts, 0) + greatest(coalesce(p.other_input, 0),
-            coalesce(p.other_output, 0)) AS other_factors,
+        p.*, (p.c_a <> p.c_b)::INT + coalesce(p.other_counts, 0) AS other_factors,
+        -- a name often says the lengths or the streams: those do not count beside it
+        greatest(coalesce(p.other_input, 0), coalesce(p.other_output, 0)) AS length_factors,
         CASE WHEN p.unnamed THEN 0
-             WHEN len(p.parts_a) = len(p.parts_b)
-                 AND len(p.parts_a) >= 2 THEN len(list_filter(list_zip(p.parts_a, p.parts_b), lambda x: x[1] <> x[2]))
-                 ELSE 1 END AS name_factors,
+             WHEN p.c_a <> p.c_b AND regexp_matches(p.name_a || ' ' || p.name_b, '(^|\\D)(' || printf('%g|%g', p.c_a, p.c_b) || ')(\\D|$)') THEN 0
+             WHEN len(p.parts_a) = len(p.parts_b) AND len(p.parts_a) >= 2
+             THEN len(list_filter(list_zip(p.parts_a, p.parts_b), lambda x: x[1] <> x[2])) ELSE 1 END AS name_factors,
         l.factors AS log_factors, l.factors_all AS log_factors_all, l.shared
     FROM pairs p LEFT JOIN linked_pairs l USING (scope_id, other_scope)
 ), judged AS (
     SELECT
-        *, other_factors + greatest(name_factors, coalesce(log_factors, 0)) AS factors_lo,
-        CASE WHEN shared >= 5 THEN other_factors + greatest(name_factors, log_factors_all) END AS factors_hi,
+        *, other_factors + greatest(name_factors, length_factors, coalesce(log_factors, 0)) AS factors_lo,
+        CASE WHEN shared >= 5 THEN other_factors + length_factors + greatest(name_factors, log_factors_all) END AS factors_hi,
         power(v_a + v_b, 2) / nullif(v_a * v_a / (n_a - 1) + v_b * v_b / (n_b - 1), 0) AS df
     FROM factors
 ), floors AS (

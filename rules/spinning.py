@@ -93,7 +93,7 @@ SELECT
     -- ranks that meet in collectives: tensor or pipeline parallel; a given tensor split takes all cards
     CASE WHEN s.tp_lo IS NOT NULL THEN s.tp_lo * coalesce(s.pp_lo, 1) WHEN s.split = 'tensor' THEN coalesce(s.count_given, o.cards)
         WHEN s.split = 'none' THEN 1 END AS ranks_lo,
-    CASE WHEN s.tp_hi IS NOT NULL THEN s.tp_hi * coalesce(s.pp_hi, 1) * coalesce(s.dp_hi, 1)
+    CASE WHEN s.tp_hi IS NOT NULL THEN s.tp_hi * s.pp_hi * s.dp_hi
         WHEN s.split = 'tensor' THEN coalesce(s.count_given, o.cards) WHEN s.split = 'none' THEN 1 END AS ranks_hi,
     s.origin AS ranks_origin, s.given AS ranks_given, s.ev AS ranks_ev
 FROM main.scopes sc LEFT JOIN worst w USING (scope_id) LEFT JOIN over_cards o USING (scope_id) LEFT JOIN settings s USING (scope_id)

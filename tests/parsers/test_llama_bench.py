@@ -10,6 +10,7 @@ from gpuverdict.engine.parser import Claim, Refusal, Sample
 from gpuverdict.engine.source import Source
 from gpuverdict.engine.testing import check_counts, check_samples, rows_of, values
 from gpuverdict.parsers.llama_bench import PARSER
+from gpuverdict.parsers.llama_server import PARSER as LLAMA_SERVER
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -139,6 +140,12 @@ def test_build_of_the_footer_only_where_it_is_one() -> None:
     for footers, builds in (("build: 1a2b3c4d (5470)\n", [5470.0]), ("build: 1a2b3c4d (5470)\nbuild: 2a2b3c4d (5471)\n", [])):
         config = rows_of(PARSER, TABLE + footers)[0]["server_config"]
         assert [r["num"] for r in config if r["key"] == "build"] == builds
+
+
+@pytest.mark.parametrize("footer", ["build: 38a6e2f1 (5470)", "build: 12345678 (5470)"])
+def test_llama_server_does_not_read_a_hash_as_a_build(footer: str) -> None:
+    assert "server_config" not in rows_of(LLAMA_SERVER, TABLE + "\n" + footer + "\n")[0]
+    assert rows_of(LLAMA_SERVER, "build: 5470 (38a6e2f1) with cc for x\n")[0]["server_config"][0]["num"] == 5470.0
 
 
 def test_not_a_number_is_no_rate() -> None:

@@ -54,8 +54,18 @@ def test_parts_of_a_name_are_factors() -> None:
     assert judged(one, "tp8, graphs on/c=4").verdict == "cannot-tell"
 
 
-def test_other_lengths_are_a_factor() -> None:
-    rows = table("a", {4.0: [100.0]}, output_len=128.0) + table("b", {4.0: [300.0]}, first=500, output_len=512.0)
+def test_lengths_that_a_name_may_say_are_one_factor() -> None:
+    rows = table("pp128 tg128", {4.0: [100.0]}, output_len=128.0) + table("pp128 tg256", {4.0: [300.0]}, first=500, output_len=256.0)
+    assert judged(rows, "pp128 tg128/c=4").verdict == "cannot-tell"
+
+
+def test_streams_that_a_name_says_are_one_factor() -> None:
+    rows = table("64 users", {64.0: [880.0]}) + table("1024 users", {1024.0: [3740.0]}, first=500)
+    assert judged(rows, "64 users/c=64").verdict == "cannot-tell"
+
+
+def test_totals_that_count_other_tokens_are_a_factor_of_their_own() -> None:
+    rows = table("a", {4.0: [100.0]}, aggregate_counts="output") + table("b", {4.0: [300.0]}, first=500, aggregate_counts="total")
     assert judged(rows, "a/c=4").verdict == "confirmed"
 
 

@@ -53,7 +53,11 @@ def test_idle_multiprocessors_confirm_beside_tokens() -> None:
 
 
 def test_one_rank_is_ruled_out() -> None:
-    assert judged(config(slots=64, tensor_parallel=1), cards=1).verdict == "ruled-out"
+    assert judged(config(slots=64, tensor_parallel=1, pipeline_parallel=1, data_parallel=1), cards=1).verdict == "ruled-out"
+
+
+def test_one_rank_of_an_unknown_number_of_engines_is_not_one_rank() -> None:
+    assert judged(config(slots=64, tensor_parallel=1), cards=1).verdict == "fits"
 
 
 def test_unknown_ranks_confirm_nothing() -> None:
