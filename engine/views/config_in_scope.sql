@@ -1,11 +1,18 @@
 -- One value per scope and key. A logged value beats a given one, a given one beats the default of a build. Several servers or runs
 -- that disagree give an interval. A log that shows requests of which none fits the sweep is of another run: estimated.
-WITH servers AS (
-    SELECT DISTINCT source_id, coalesce(run, 0) AS run FROM main.server_config
+WITH benches AS (
+    -- a benchmark's own settings hold for its own steps and for nothing else
+    SELECT DISTINCT source_id FROM main.bench_steps
+), servers AS (
+    SELECT DISTINCT source_id, coalesce(run, 0) AS run FROM main.server_config WHERE source_id NOT IN (FROM benches)
 ), linked AS (
     SELECT DISTINCT scope_id, source_id, coalesce(run, 0) AS run FROM main.requests_in_scope WHERE how <> 'no step'
     UNION
     SELECT DISTINCT scope_id, source_id, coalesce(run, 0) FROM main.server_in_scope WHERE scope_id > 0
+    UNION
+    SELECT sc.scope_id, b.source_id, coalesce(c.run, 0)
+    FROM main.scopes sc JOIN main.bench_series b ON b.series_key = sc.series_key AND b.concurrency = sc.concurrency
+    JOIN main.server_config c ON c.source_id = b.source_id
 ), strangers AS (
     SELECT source_id, coalesce(run, 0) AS run FROM main.requests_in_scope
     GROUP BY ALL HAVING count(*) FILTER (how <> 'no step') = 0 AND (SELECT count(*) FROM main.bench_series) > 0
