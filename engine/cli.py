@@ -137,6 +137,11 @@ def _analyze(paths: tuple[str, ...], settings: Settings, out: Path | None, form:
     from .write import prepare, write
 
     build = prepare(out) if out else None
+    renderer = None
+    if build:
+        from .report.charts import Renderer
+
+        renderer = Renderer()
     stdin = sys.stdin.buffer if "-" in paths else None
     try:
         analysis = run(paths, settings, trace=build / "trace.duckdb" if build else None, stdin=stdin, progress=_progress(quiet))
@@ -146,8 +151,10 @@ def _analyze(paths: tuple[str, ...], settings: Settings, out: Path | None, form:
         if timings:
             _print_timings(analysis.result)
         if build and out:
-            write(analysis, build, out, _command(paths, settings, out))
+            write(analysis, build, out, _command(paths, settings, out), renderer)
     except BaseException:
+        if renderer:
+            renderer.close()
         if build:
             shutil.rmtree(build, ignore_errors=True)
         raise

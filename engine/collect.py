@@ -1,61 +1,34 @@
 """From what the user gave (files, folders, globs, archives, standard input) to a list of readable sources. Everything is bounded.
 
 Nothing that was given disappears silently: what cannot be read becomes a `Problem` that says what happened and what to do.
-Compressed bytes are unpacked once into one temporary file; every source can then be opened again and again at no cost.
+Compressed bytes are unpacked once into one temporary file (unpack.py); every source can then be opened again and again at no cost.
 """
 
 from __future__ import annotations
 
-import bz2
-import datetime as dt
-import errno
 import glob
-import gzip
-import io
 import itertools
-import lzma
 import os
 import re
 import stat
 import struct
 import sys
 import tarfile
-import tempfile
 import unicodedata
 import zipfile
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
+from .filetimes import FileTime, commit_time, file_time, gzip_time, mark_copied, tar_time, zip_time
 from .source import Source, is_binary
+from .unpack import LIMITS, UNPACKERS, Bytes, Limits, Spool, Unreadable, container, reads, without_suffix
 
 _M = TypeVar("_M")
 _Inode = tuple[int, int]
 
 CONFIG_NAME = "gpuverdict.toml"
-FINEST_S = 1e-6  # file systems and PAX keep nanoseconds, but a DOUBLE of seconds since 1970 holds no more
-COPY_SPAN_S = 1.0
-CHUNK = 1 << 20
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Bounds of one collection. `unpacked` ones are bytes after decompression, all archives together for `total`."""
-
-    depth: int = 2  # archives inside archives: responses.zip!run.tar.gz!resp_1.json
-    folder_depth: int = 32
-    sources: int = 20_000
-    members: int = 10_000
-    member_bytes: int = 4 << 30
-    total_bytes: int = 16 << 30
-    ratio: int = 1_000
-    ratio_floor: int = 128 << 20  # below this size no ratio is suspicious: a log of one repeated line packs well
-    header_bytes: int = 4 << 20
-
-
-LIMITS = Limits()
 
 
 @dataclass(frozen=True)
@@ -130,359 +103,6 @@ def _numbered(name: str) -> Iterator[str]:
     yield from (f"{name}#{n}" for n in itertools.count(2))
 
 
-# --- unpacked bytes --------------------------------------------------------------------------------------------------------------
-
-
-class Unreadable(Exception):
-    """Bytes that cannot be had: `kind`, `what`, `todo` of the Problem it becomes."""
-
-    def __init__(self, kind: str, what: str, todo: str) -> None:
-        super().__init__(what)
-        self.kind, self.what, self.todo = kind, what, todo
-
-
-class _Slice(io.RawIOBase):
-    """A read-only, seekable part of a file."""
-
-    def __init__(self, path: Path, start: int, length: int) -> None:
-        self._file = path.open("rb", buffering=0)
-        self._start, self._length, self._at = start, length, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._at
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        self._at = max(0, offset + (0, self._at, self._length)[whence])
-        return self._at
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        want = min(len(buffer), max(0, self._length - self._at))
-        self._file.seek(self._start + self._at)
-        data = self._file.read(want) or b""
-        buffer[: len(data)] = data
-        self._at += len(data)
-        return len(data)
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
-
-
-class _Capped(io.BufferedReader):
-    """For archive readers: a header that asks for megabytes at once is an attack or damage, not a header."""
-
-    cap = LIMITS.header_bytes
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        if size is not None and size > self.cap:
-            raise Unreadable("damaged", "its headers are damaged or far too large", "unpack it yourself and give the files")
-        if size is None or size < 0:
-            data = super().read(self.cap + 1)
-            if len(data) > self.cap:
-                raise Unreadable("damaged", "its headers are damaged or far too large", "unpack it yourself and give the files")
-            return data
-        return super().read(size)
-
-
-@dataclass(frozen=True)
-class _Bytes:
-    """Where bytes lie: a part of a file. `spool` keeps the temporary file alive as long as a source needs it."""
-
-    path: Path
-    start: int
-    length: int
-    spool: _Spool | None = None
-
-    def open(self) -> BinaryIO:
-        return io.BufferedReader(_Slice(self.path, self.start, self.length))
-
-    def open_capped(self, cap: int) -> BinaryIO:
-        stream = _Capped(_Slice(self.path, self.start, self.length))
-        stream.cap = cap
-        return stream
-
-    def part(self, start: int, length: int) -> _Bytes:
-        return replace(self, start=self.start + start, length=max(0, min(length, self.length - start)))
-
-
-class _Spool:
-    """One temporary file that takes every unpacked stream; removed when the last source is gone, or at exit."""
-
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self._used = 0
-
-    def add(self, chunks: Iterable[bytes], packed: int | None) -> tuple[_Bytes, str | None]:
-        """Write a stream down. Returns its bytes and, where it broke off, why: what came before the damage is kept."""
-        if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="gpuverdict-", ignore_cleanup_errors=True)
-        path, start, length, broken = Path(self._folder.name) / "unpacked", self._used, 0, None
-        with path.open("ab") as out:
-            try:
-                for chunk in chunks:
-                    length += len(chunk)
-                    self._check(length, packed)
-                    out.write(chunk)
-            except _DAMAGE as error:
-                broken = str(error) or type(error).__name__
-            except Unreadable:
-                out.truncate(start)
-                raise
-            except OSError as error:
-                out.truncate(start)
-                if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-                    raise Unreadable("no-space", "there is no space to unpack it", "free space in the temporary folder") from error
-                raise
-        self._used += length
-        return _Bytes(path, start, length, self), broken
-
-    def _check(self, length: int, packed: int | None) -> None:
-        limits = self._limits
-        unpack = "unpack it yourself and give the part that matters"
-        if packed is not None and length > limits.ratio_floor and length > limits.ratio * max(packed, 1):
-            raise Unreadable("ratio", f"it unpacks to more than {limits.ratio} times its size", "check what it is; " + unpack)
-        if length > limits.member_bytes:
-            raise Unreadable("too-big", f"it is larger than {_size(limits.member_bytes)} unpacked", unpack)
-        if self._used + length > limits.total_bytes:
-            raise Unreadable("too-big", f"all archives together unpack to more than {_size(limits.total_bytes)}", unpack)
-
-
-def _size(n: int) -> str:
-    return f"{n / (1 << 30):g} GiB" if n >= 1 << 30 else f"{n / (1 << 20):g} MiB" if n >= 1 << 20 else f"{n} bytes"
-
-
-class _Damaged(Exception):
-    pass
-
-
-_DAMAGE = (_Damaged, EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, zipfile.BadZipFile)
-
-
-def _reads(stream: BinaryIO) -> Iterator[bytes]:
-    """Chunk by chunk through `read1`, so that what was decoded before an error is not lost in a buffer."""
-    read: Callable[[int], bytes] = getattr(stream, "read1", stream.read)
-    while chunk := read(CHUNK):
-        yield chunk
-
-
-def _unxz(stream: BinaryIO) -> Iterator[bytes]:
-    """XZ with bounded memory (the standard reader takes whatever dictionary a file asks for)."""
-    decoder, data = lzma.LZMADecompressor(memlimit=256 << 20), b""
-    while True:
-        if decoder.eof:
-            data = decoder.unused_data.lstrip(b"\x00") or stream.read(CHUNK).lstrip(b"\x00")
-            if not data:
-                return
-            decoder = lzma.LZMADecompressor(memlimit=256 << 20)
-        elif decoder.needs_input:
-            data = stream.read(CHUNK)
-            if not data:
-                raise _Damaged("it ends in the middle")
-        yield decoder.decompress(data, max_length=CHUNK)
-        data = b""
-
-
-def _unzstd(stream: BinaryIO) -> Iterator[bytes]:
-    """Frame by frame, because the library's reader takes a cut frame for the end. 2 KiB in can give 64 MiB out at most."""
-    import zstandard
-
-    decoder, data = None, b""
-    try:
-        while data := data or stream.read(2048):
-            decoder = decoder or zstandard.ZstdDecompressor(max_window_size=1 << 27).decompressobj()
-            yield decoder.decompress(data)
-            data, decoder = (decoder.unused_data, None) if decoder.eof else (b"", decoder)
-    except zstandard.ZstdError as error:
-        raise _Damaged(str(error)) from error
-    if decoder is not None:
-        raise _Damaged("it ends in the middle")
-
-
-def _ungzip(stream: BinaryIO) -> Iterator[bytes]:
-    with gzip.GzipFile(fileobj=stream, mode="rb") as reader:
-        yield from _reads(reader)  # type: ignore[arg-type]
-
-
-def _unbzip2(stream: BinaryIO) -> Iterator[bytes]:
-    with bz2.BZ2File(stream) as reader:
-        try:
-            yield from _reads(reader)  # type: ignore[arg-type]
-        except OSError as error:
-            if error.errno is None:  # bz2 reports bad data as a bare OSError
-                raise _Damaged(str(error)) from error
-            raise
-
-
-_UNPACKERS: dict[str, Callable[[BinaryIO], Iterator[bytes]]] = {"gz": _ungzip, "bz2": _unbzip2, "xz": _unxz, "zst": _unzstd}
-_FOREIGN = {b"7z\xbc\xaf\x27\x1c": "7-Zip", b"Rar!\x1a\x07": "RAR", b"\x1f\x9d": "compress (.Z)", b"\x04\x22\x4d\x18": "LZ4"}
-_DOCUMENTS = (".docx", ".xlsx", ".pptx", ".odt", ".ods", ".jar", ".whl", ".npz", ".pt", ".pth", ".epub", ".apk")
-
-
-def _container(head: bytes, name: str) -> str | None:
-    """gz, bz2, xz, zst, zip, tar, foreign:NAME, or None for a plain file: by content, since names lie."""
-    if head.startswith(b"\x1f\x8b\x08"):
-        return "gz"
-    if head[:3] == b"BZh" and head[4:10] in (b"1AY&SY", b"\x17\x72\x45\x38\x50\x90"):
-        return "bz2"
-    if head.startswith(b"\xfd7zXZ\x00"):
-        return "xz"
-    if head.startswith(b"\x28\xb5\x2f\xfd") or (head[1:4] == b"\x2a\x4d\x18" and head[:1] and 0x50 <= head[0] <= 0x5F):
-        return "zst"
-    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        return None if name.lower().endswith(_DOCUMENTS) else "zip"
-    if head[257:262] == b"ustar" or (name.lower().endswith(".tar") and _old_tar(head)):
-        return "tar"
-    return next((f"foreign:{word}" for magic, word in _FOREIGN.items() if head.startswith(magic)), None)
-
-
-def _old_tar(head: bytes) -> bool:
-    try:
-        tarfile.TarInfo.frombuf(head[:512], "utf-8", "surrogateescape")
-    except tarfile.HeaderError:
-        return False
-    return True
-
-
-# --- file times ------------------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Time:
-    """A last write: seconds since 1970 (None: unknown), where it was read, its resolution, the clock it is on, notes."""
-
-    at: float | None = None
-    kind: str = "filesystem"
-    resolution_s: float | None = None
-    clock: str = "utc"
-    notes: tuple[tuple[str, str], ...] = ()
-
-
-def _file_time(found: os.stat_result) -> _Time:
-    """File systems store ns, but a whole second means that something coarser wrote it (tar, zip, FAT, rsync to HFS+)."""
-    ns = found.st_mtime_ns
-    if ns <= 0:
-        return _Time()
-    return _Time(ns / 1_000_000_000, "filesystem", 1.0 if ns % 1_000_000_000 == 0 else FINEST_S)
-
-
-def _gzip_time(head: bytes) -> _Time | None:
-    """The header keeps the mtime of the packed file, and its name with it; without a name the input was a pipe and it means nothing."""
-    if len(head) < 10 or not head[3] & 0x08:
-        return None
-    seconds = struct.unpack_from("<I", head, 4)[0]
-    return _Time(float(seconds), "archive", 1.0) if seconds else None
-
-
-def _tar_time(member: tarfile.TarInfo) -> _Time:
-    """PAX keeps the time as a decimal string (read exactly, its digits are its resolution); GNU and ustar keep whole seconds."""
-    text = member.pax_headers.get("mtime")
-    try:
-        at = float(text) if text is not None else float(member.mtime)
-    except ValueError:
-        return _Time(None, "archive")
-    if not 0 < at < 1e11:
-        return _Time(None, "archive")
-    digits = len(text.partition(".")[2].rstrip("0")) if text else 0
-    return _Time(at, "archive", max(10.0**-digits, FINEST_S) if digits else 1.0)
-
-
-def _zip_time(member: zipfile.ZipInfo) -> _Time:
-    """UT extra (1 s UTC; 5 bytes in the central directory), NTFS extra (100 ns UTC), else the DOS time: 2 s, local, zone unknown."""
-    extra, dos = member.extra, None
-    while len(extra) >= 4:
-        tag, length = struct.unpack_from("<HH", extra)
-        body, extra = extra[4 : 4 + length], extra[4 + length :]
-        if tag == 0x5455 and len(body) >= 5 and body[0] & 1:
-            return _Time(float(struct.unpack_from("<i", body, 1)[0]), "archive", 1.0)
-        if tag == 0x000A and len(body) >= 32 and struct.unpack_from("<HH", body, 4) == (1, 24):
-            ticks = struct.unpack_from("<Q", body, 8)[0]
-            if ticks:
-                return _Time((ticks - 116_444_736_000_000_000) / 10_000_000, "archive", FINEST_S if ticks % 10_000_000 else 1.0)
-    try:
-        dos = dt.datetime(*member.date_time, tzinfo=dt.UTC).timestamp()
-    except ValueError:
-        return _Time(None, "archive")
-    if member.date_time <= (1980, 1, 1, 0, 0, 0):  # the zero of DOS time: not set
-        return _Time(None, "archive")
-    return _Time(dos, "archive", 2.0, "local-no-zone", (("zip-no-zone", "zip times have no zone and a step of 2 s"),))
-
-
-def natural_key(name: str) -> list[tuple[int, int, str]]:
-    """resp_2 before resp_10."""
-    return [(0, int(p), "") if p.isdecimal() else (1, 0, p) for p in re.split(r"(\d{1,18})", name) if p]
-
-
-def family(name: str) -> str:
-    """The name with its numbers taken out: resp_1.json and resp_2.json are one family."""
-    return re.sub(r"\d+", "0", name.rpartition("/")[2])
-
-
-def mark_copied(sources: Sequence[Source]) -> None:
-    """Recognise file-system times that a copy wrote (`cp`, `scp`, `git clone`, a browser): mtime_kind becomes `copied`, with a note.
-
-    Per folder, and per numbered family in it: three or more files within 1 s and in name order. Over everything on disk: files of
-    several families within 0.1 s in any order, or ten and more in path order 50 ms apart on average (a clone or a recursive copy).
-    """
-    on_disk = [s for s in sources if s.given_as and s.parent is None and s.mtime is not None and s.mtime_kind == "filesystem"]
-    copied: set[int] = set()
-    groups: dict[tuple[str, str], list[Source]] = {}
-    for source in on_disk:
-        folder = os.path.dirname(source.given_as or "")
-        groups.setdefault((folder, ""), []).append(source)
-        groups.setdefault((folder, family(source.name)), []).append(source)
-    for group in groups.values():
-        if _in_name_order(group) and _span(group) <= COPY_SPAN_S:
-            copied.update(map(id, group))
-    for group in [on_disk, *(g for (_, kind), g in groups.items() if not kind)]:
-        if _tree_copy(group):
-            copied.update(map(id, group))
-    for source in on_disk:
-        if id(source) in copied:
-            source.mtime_kind = "copied"
-            source.quality.append(("copied-times", "the file times were written by a copy and say nothing about the run"))
-
-
-def _times(group: Iterable[Source]) -> list[float]:
-    return [s.mtime for s in group if s.mtime is not None]
-
-
-def _span(group: Sequence[Source]) -> float:
-    times = _times(group)
-    return max(times) - min(times)
-
-
-def _in_name_order(group: Sequence[Source]) -> bool:
-    """Three or more files whose times never fall in some usual order of names: bytes, numbers as numbers, or without case."""
-    if len(group) < 3:
-        return False
-    keys: tuple[Callable[[Source], object], ...] = (
-        lambda s: s.name.split("/"),
-        lambda s: natural_key(s.name),
-        lambda s: s.name.casefold(),
-    )
-    orders = (_times(sorted(group, key=key)) for key in keys)  # type: ignore[arg-type]
-    return any(all(a <= b for a, b in itertools.pairwise(times)) for times in orders)
-
-
-def _tree_copy(group: Sequence[Source]) -> bool:
-    if len(group) < 3 or len({family(s.name) for s in group}) < 2:
-        return False
-    span = _span(group)
-    return span <= 0.1 or (len(group) >= 10 and span <= 0.05 * len(group) and _in_name_order(group))
-
-
-def newer_than_run(sources: Iterable[Source], last_log_time: float, slack_s: float = 86_400.0) -> list[Source]:
-    """The sources whose file-system time is more than a day after the last time any log printed: written by a copy, not by the run."""
-    return [s for s in sources if s.mtime_kind == "filesystem" and s.mtime is not None and s.mtime > last_log_time + slack_s]
-
-
 # --- the walk --------------------------------------------------------------------------------------------------------------------
 
 _VCS = {".git", ".hg", ".svn", ".bzr", "CVS"}
@@ -496,8 +116,8 @@ class _Entry:
     """Something about to become sources: named bytes with their time."""
 
     name: str
-    data: _Bytes
-    time: _Time
+    data: Bytes
+    time: FileTime
     given_as: str
     parent: str | None = None
     path: Path | None = None  # a real file: read in place
@@ -514,7 +134,7 @@ class _Collector:
         self.problems: list[Problem] = []
         self.configs: list[Path] = []
         self._seen: dict[tuple[int, int], str] = {}
-        self._spool = _Spool(limits)
+        self._spool = Spool(limits)
         self._full = False
 
     def problem(self, name: str, kind: str, what: str, todo: str) -> None:
@@ -561,13 +181,13 @@ class _Collector:
         if getattr(stream, "isatty", lambda: False)():
             return self.problem(name, "missing", "nothing is piped in", "pipe a log into it, or give a path")
         try:
-            data, _ = self._spool.add(_reads(stream), None)
+            data, _ = self._spool.add(reads(stream), None)
         except (Unreadable, OSError, ValueError) as error:
             what = error.what if isinstance(error, Unreadable) else "it cannot be read"
             return self.problem(
                 name, "too-big" if isinstance(error, Unreadable) else "permission", what, "write it to a file and give that"
             )
-        self._expand(_Entry(name, data, _Time(), text), 0)
+        self._expand(_Entry(name, data, FileTime(), text), 0)
 
     def _stat(self, path: Path, name: str) -> os.stat_result | None:
         try:
@@ -655,22 +275,22 @@ class _Collector:
                 self.problem(name, "duplicate", f"it is the same file as {self._seen[key]}", "nothing: it is read once")
             return
         self._seen[key] = name
-        data = _Bytes(path.absolute(), 0, found.st_size)
-        self._expand(_Entry(name, data, _file_time(found), str(path), None, path), 0)
+        data = Bytes(path.absolute(), 0, found.st_size)
+        self._expand(_Entry(name, data, file_time(found), str(path), None, path), 0)
 
     def _expand(self, entry: _Entry, depth: int) -> None:
         """One named stream: a source, or the members of the archive it is."""
         try:
             with entry.data.open() as stream:
                 head = stream.read(512)
-            kind = _container(head, entry.name)
+            kind = container(head, entry.name)
             if kind is None:
                 return self._add(entry)
             if kind.startswith("foreign:"):
                 raise Unreadable("foreign", f"{kind.partition(':')[2]} archives are not unpacked", "unpack it and give the files")
             if depth > self.limits.depth or (kind in ("zip", "tar") and depth == self.limits.depth):
                 raise Unreadable("depth", f"it is packed more than {self.limits.depth} times", "unpack the outer archives")
-            if kind in _UNPACKERS:
+            if kind in UNPACKERS:
                 self._unpack(entry, kind, depth, head)
             elif kind == "zip":
                 self._zip(entry, depth)
@@ -683,7 +303,7 @@ class _Collector:
 
     def _unpack(self, entry: _Entry, kind: str, depth: int, head: bytes) -> None:
         with entry.data.open() as stream:
-            data, broken = self._spool.add(_UNPACKERS[kind](stream), entry.data.length)
+            data, broken = self._spool.add(UNPACKERS[kind](stream), entry.data.length)
         if broken is not None and not data.length:
             raise Unreadable("damaged", "it is damaged from the start", "pack it again from the original")
         time = entry.time
@@ -691,10 +311,10 @@ class _Collector:
             self.problem(entry.name, "damaged", "it is damaged or cut off; what could be unpacked was read", "pack it again")
             time = replace(time, notes=(*time.notes, ("damaged-archive", "the packed file is damaged: its end is missing")))
         if kind == "gz":
-            stored = _gzip_time(head)
+            stored = gzip_time(head)
             time = replace(stored, notes=time.notes) if stored else time
         with data.open() as stream:
-            inner = _container(stream.read(512), _without_suffix(entry.name))
+            inner = container(stream.read(512), without_suffix(entry.name))
         unpacked = replace(entry, data=data, time=time, path=None)
         if inner == "tar":
             self._expand_tar(unpacked, depth)
@@ -742,7 +362,7 @@ class _Collector:
             return self.problem(name, "not-regular", "it is a pipe or device", "nothing: it holds no bytes")
         if member.issparse():
             return self.problem(name, "sparse", "it is stored as a sparse file", "pack it again without --sparse")
-        time = _commit_time(_tar_time(member)) if commit else _tar_time(member)
+        time = commit_time(tar_time(member)) if commit else tar_time(member)
         self._member(entry, name, entry.data.part(member.offset_data, member.size), time, depth)
 
     def _zip(self, entry: _Entry, depth: int) -> None:
@@ -767,12 +387,12 @@ class _Collector:
             return
         try:
             with archive.open(info) as stream:
-                data, broken = self._spool.add(_reads(stream), info.compress_size)  # type: ignore[arg-type]
+                data, broken = self._spool.add(reads(stream), info.compress_size)  # type: ignore[arg-type]
         except NotImplementedError as error:
             raise Unreadable("foreign", "its compression method is not known here", "unpack it and give the files") from error
         except (zipfile.BadZipFile, ValueError, struct.error, RuntimeError) as error:
             raise Unreadable("damaged", "it is damaged", "pack it again") from error
-        time = _commit_time(_zip_time(info)) if commit else _zip_time(info)
+        time = commit_time(zip_time(info)) if commit else zip_time(info)
         if broken is not None:
             self.problem(name, "damaged", "it is damaged; what could be unpacked was read", "pack it again")
             time = replace(time, notes=(*time.notes, ("damaged-archive", "the archive is damaged: this member may be wrong or cut")))
@@ -805,7 +425,7 @@ class _Collector:
             out.append((f"{entry.name}!{inner}", member))
         return sorted(out, key=lambda pair: pair[0].split("/"))
 
-    def _member(self, entry: _Entry, name: str, data: _Bytes, time: _Time, depth: int) -> None:
+    def _member(self, entry: _Entry, name: str, data: Bytes, time: FileTime, depth: int) -> None:
         time = replace(time, notes=(*(n for n in entry.time.notes if n[0] == "damaged-archive"), *time.notes))
         self._expand(_Entry(name, data, time, f"{entry.given_as}!{name.partition('!')[2]}", entry.name), depth + 1)
 
@@ -842,13 +462,3 @@ def _is_dir(entry: os.DirEntry[str]) -> bool:
         return entry.is_dir()
     except OSError:
         return False
-
-
-def _without_suffix(name: str) -> str:
-    stem, _, suffix = name.rpartition(".")
-    return stem + ".tar" if suffix.lower() in ("tgz", "tbz2", "txz", "tzst", "tbz") else stem or name
-
-
-def _commit_time(time: _Time) -> _Time:
-    """`git archive` and repository downloads give every member the time of the commit."""
-    return replace(time, kind="copied", notes=(("copied-times", "the archive comes from a repository: its times are those of a commit"),))

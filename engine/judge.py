@@ -14,14 +14,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .logic import Atom, Interval, Value, lookup, margin
 from .phrase import fill, names_in
 from .result import Evidence, Finding, Margin, Missing, Next, OpenRival, ScopeRef
 from .rule import CAUSE, INPUTS, SCOPES, Route, Rule
 from .store import Store
+
+if TYPE_CHECKING:
+    import duckdb
 
 RULES_OUT, FITS = 3, 2
 CONFIRMS = {"state": 3, "cause": 4}
@@ -70,35 +74,52 @@ def judge(store: Store, rules: Iterable[Rule], limits: Mapping[str, float] | Non
 
     `limits` holds overrides as `rule.name`. A rule whose SQL fails becomes one finding with verdict `error`; the others go on.
     """
-    overrides = dict(limits or {})
-    scopes = store.rows_of("SELECT * FROM main.scopes ORDER BY scope_id")
-    grades = _grades(store)
-    findings, seconds = [], {}
-    for rule in rules:
-        began = time.perf_counter()
-        try:
-            findings += _judge_rule(store, rule, scopes, grades, overrides)
-        except Exception as problem:  # a broken rule (a plugin's, say) must not take the report with it
-            findings.append(_error(rule, problem))
-        seconds[rule.id] = time.perf_counter() - began
-    return findings, seconds
+    case = Case(
+        scopes=store.rows_of("SELECT * FROM main.scopes ORDER BY scope_id"),
+        grades=_grades(store),
+        names=dict(store.con.execute("SELECT source_id, name FROM raw.sources").fetchall()),
+        overrides=dict(limits or {}),
+    )
+    rules = list(rules)
+    with ThreadPoolExecutor(2) as pool:  # DuckDB plans and runs outside Python's lock
+        judged = list(pool.map(lambda rule: _timed(store.con.cursor(), rule, case), rules))
+    return [f for found, _ in judged for f in found], {rule.id: seconds for rule, (_, seconds) in zip(rules, judged)}
 
 
-def _judge_rule(
-    store: Store, rule: Rule, scopes: list[dict[str, Any]], grades: dict[int, dict[str, dict[str, Any]]], overrides: Mapping[str, float]
-) -> list[Finding]:
-    columns = [str(row[0]) for row in store.con.execute(f"DESCRIBE {rule.facts}").fetchall()]
+@dataclass(frozen=True)
+class Case:
+    """What all rules of one analysis share."""
+
+    scopes: list[dict[str, Any]]
+    grades: dict[int, dict[str, dict[str, Any]]]
+    names: dict[int, str]
+    overrides: dict[str, float]
+
+
+def _timed(con: duckdb.DuckDBPyConnection, rule: Rule, case: Case) -> tuple[list[Finding], float]:
+    began = time.perf_counter()
+    try:
+        findings = _judge_rule(con, rule, case)
+    except Exception as problem:  # a broken rule (a plugin's, say) must not take the report with it
+        findings = [_error(rule, problem)]
+    finally:
+        con.close()
+    return findings, time.perf_counter() - began
+
+
+def _judge_rule(con: duckdb.DuckDBPyConnection, rule: Rule, case: Case) -> list[Finding]:
+    cursor = con.execute(rule.facts)
+    columns = [str(d[0]) for d in cursor.description or ()]
     check_rule(rule, columns)
-    rows = {row["scope_id"]: row for row in store.rows_of(rule.facts)}
-    names = dict(store.con.execute("SELECT source_id, name FROM raw.sources").fetchall())
+    rows = {row["scope_id"]: row for row in (dict(zip(columns, values)) for values in cursor.fetchall())}
     out = []
-    for scope in scopes:
-        if scope["kind"] not in rule.scopes or (len(scopes) > 1 and _nothing_measured(scope, grades)):
+    for scope in case.scopes:
+        if scope["kind"] not in rule.scopes or (len(case.scopes) > 1 and _nothing_measured(scope, case.grades)):
             continue
+        grades = case.grades.get(scope["scope_id"], {})
         row = rows.get(scope["scope_id"], dict.fromkeys(columns))
-        facts = read_facts(rule, row, overrides)
-        verdict = decide(rule, facts, grades.get(scope["scope_id"], {}))
-        out.append(_finding(rule, scope, facts, verdict, grades.get(scope["scope_id"], {}), names))
+        facts = read_facts(rule, row, case.overrides)
+        out.append(_finding(rule, scope, facts, decide(rule, facts, grades), grades, case.names))
     return out
 
 

@@ -6,8 +6,12 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .analyze import Analysis
+
+if TYPE_CHECKING:
+    from .report.charts import Renderer
 
 NAMES = ("report.html", "report.md", "findings.json", "trace.duckdb", "charts")
 
@@ -27,11 +31,11 @@ def prepare(out: Path) -> Path:
         raise CannotWrite(f"cannot write to {out}: {problem.strerror}; name another folder with --out") from None
 
 
-def write(analysis: Analysis, build: Path, out: Path, command: str) -> None:
-    """All outputs into `build`, then each moved into `out` in one rename."""
+def write(analysis: Analysis, build: Path, out: Path, command: str, renderer: Renderer | None = None) -> None:
+    """All outputs into `build`, then each moved into `out` in one rename. A `renderer` made before the analysis has started meanwhile."""
     from .report import charts, html, markdown, strips
 
-    drawn = charts.draw(analysis)
+    drawn = charts.draw(analysis, renderer)
     text = strips.draw(analysis)
     (build / "findings.json").write_text(analysis.result.to_json() + "\n", encoding="utf-8")
     (build / "report.md").write_text(markdown.render(analysis.result, text, command), encoding="utf-8")

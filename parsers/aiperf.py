@@ -30,164 +30,27 @@ row. Units stand in the label or beside the number; a time in an unknown unit is
 from __future__ import annotations
 
 import csv
-import json
 import math
 import re
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timezone
 from itertools import pairwise
 from typing import Any
 
+from ..engine.json_objects import Json, JsonLines, json_keys, json_objects, nested, num, pos
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
-from ..engine.tables import table
+from ..engine.send import Row, send_note, send_rows
 
 __all__ = ["PARSER"]
 
-MAX_CHARS = 512 << 20  # characters of one JSON object
 MAX_TEXT = 32 << 20  # characters of a text with tables
-MAX_REJECTS = 10
 BATCH = 2_000  # rows of requests sent at once
 REACHED = 0.8  # mean requests in flight over the cap, from which the cap counts as offered under a finite rate
 BURST_GAP_MS = 2.0
 
-Json = dict[str, Any]
-Row = dict[str, Any]
 Stats = dict[str, Json]
 """metric name -> {"unit": ..., "avg": ..., "p50": ...}"""
-
-# --- JSON out of text. Parsers import only contracts, so the same few functions stand in every parser of benchmark results ------------
-
-_OPENS = re.compile(r"(?m)^[ \t,\[]*(?=\{)")
-_NEXT = re.compile(r"[\s,\[\]]*(?=\{)")
-_DECODE = json.JSONDecoder().raw_decode
-
-
-class _Lines:
-    """The blocks of a source and how its lines end: each line counts once, whatever the objects on it became."""
-
-    def __init__(self, source: Readable) -> None:
-        self.source, self.counts, self.done, self.total, self.open = source, Counts(), 0, 0, 0
-
-    def blocks(self) -> Iterator[str]:
-        for _, block in self.source.blocks():
-            self.total += block.count("\n")
-            self.open = not block.endswith("\n")
-            yield block
-
-    def add(self, first: int, last: int, how: str) -> None:
-        """Lines first..last are `how` as far as they are not counted yet; those passed over are something else."""
-        first = max(first, self.done + 1)
-        if last >= first:
-            self.counts.other += first - 1 - self.done
-            setattr(self.counts, how, getattr(self.counts, how) + last - first + 1)
-            self.done = last
-
-    def near(self, line: int, reason: str) -> None:
-        self.add(line, line, "near_miss")
-        if len(self.counts.rejects) < MAX_REJECTS:
-            self.counts.rejects.append((line, reason))
-
-    def close(self) -> Counts:
-        self.counts.other += self.total + self.open - self.done
-        return self.counts
-
-
-def _objects(lines: _Lines) -> Iterator[tuple[int, int, Json | None]]:
-    """The JSON objects of a text (one per line, behind each other, in a list) with their first and last line; None for one that is cut
-    or garbled. Memory holds one object and one block."""
-    blocks, text, line, need, last = lines.blocks(), "", 1, 0, False
-    while not last:
-        parts, have = [text], len(text)
-        while not last and have <= need:
-            block = next(blocks, "")
-            last = not block
-            parts.append(block)
-            have += len(block)
-        text, at = "".join(parts), 0
-        start = _OPENS.search(text)
-        while start is not None:
-            line += text.count("\n", at, start.end())
-            at = start.end()
-            found, cut = _decode(text, at)
-            if cut and not last and len(text) - at < MAX_CHARS:
-                break
-            if found is None:
-                yield line, line, None
-                start = _margin(text, at)
-                continue
-            first, line = line, line + text.count("\n", at, found[1])
-            at = found[1]
-            yield first, line, found[0]
-            start = _NEXT.match(text, at) or _OPENS.search(text, at)
-        if start is None:
-            line += text.count("\n", at)
-            text, need = "", 0
-        else:
-            begin = text.rfind("\n", 0, at) + 1
-            text = text[at if text[begin:at].strip() else begin :]
-            need = 2 * len(text)
-
-
-def _decode(text: str, at: int) -> tuple[tuple[Json, int] | None, bool]:
-    """The object at a place with its end, and whether the text ends inside it."""
-    try:
-        return _DECODE(text, at), False
-    except json.JSONDecodeError as error:
-        return None, error.pos >= len(text) - 12 or error.msg.startswith("Unterminated string")
-    except (ValueError, RecursionError):
-        return None, False
-
-
-def _margin(text: str, at: int) -> re.Match[str] | None:
-    """Behind a broken object: the next one that stands as far to the right. What is further in belongs to the broken one."""
-    before = text[text.rfind("\n", 0, at) + 1 : at]
-    margin = before if before.isspace() else ""
-    return re.compile(rf"(?m)^{margin}(?=\{{)").search(text, at + 1)
-
-
-def _num(value: Any, scale: float = 1.0) -> float | None:
-    """A finite number that is not negative; strings, booleans, inf, nan and the 1.797e308 that jq writes for inf are unknown."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    try:
-        number = float(value) * scale
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) and 0 <= number < 1e15 else None
-
-
-def _pos(value: Any, scale: float = 1.0) -> float | None:
-    """A number above zero: a time or a rate of 0 is how a benchmark writes that it has none."""
-    return _num(value, scale) or None
-
-
-def _sub(value: Any, *path: str) -> Json:
-    """The object at a path, empty where there is none."""
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value if isinstance(value, dict) else {}
-
-
-def _keys(text: str) -> set[str]:
-    """Names that stand as JSON keys in the first part of a text that begins like JSON."""
-    text = text[:65536].lstrip()
-    return set(re.findall(r'"([\w:.-]+)"\s*:', text)) if text[:1] in ("{", "[") else set()
-
-
-def _send(emit: Emit, target: str, rows: Sequence[Row]) -> None:
-    """Rows as a frame of the declared types; columns nobody filled stay out."""
-    import polars as pl
-
-    types: dict[str, Any] = {"VARCHAR": pl.String, "DOUBLE": pl.Float64, "BIGINT": pl.Int64, "INTEGER": pl.Int32}
-    schema = {c.name: types[c.type] for c in table(target).columns if any(r.get(c.name) is not None for r in rows)}
-    if schema:
-        emit(target, pl.DataFrame({n: [r.get(n) for r in rows] for n in schema}, schema=schema))
-
-
-def _note(emit: Emit, line: int, kind: str, n: int, note: str) -> None:
-    _send(emit, "quality", [{"line": line, "kind": kind, "n": n, "note": note}])
-
 
 # --- an aggregate ----------------------------------------------------------------------------------------------------------------------
 
@@ -215,7 +78,7 @@ _NOTES = {
 
 
 def _stat(stats: Stats, names: Sequence[str], stat: str = "avg") -> float | None:
-    return next((_pos(stats[n].get(stat)) for n in names if n in stats), None)
+    return next((pos(stats[n].get(stat)) for n in names if n in stats), None)
 
 
 def _ms(stats: Stats, names: Sequence[str], stat: str) -> float | None:
@@ -223,13 +86,13 @@ def _ms(stats: Stats, names: Sequence[str], stat: str) -> float | None:
     for name in names:
         if name in stats:
             scale = _MS.get(str(stats[name].get("unit", "")).strip().lower())
-            return _pos(stats[name].get(stat), scale) if scale else None
+            return pos(stats[name].get(stat), scale) if scale else None
     return None
 
 
 def _step(stats: Stats) -> Row:
     """The row of one aggregate."""
-    completed, failed = (_num(stats.get(n, {}).get("avg")) for n in ("request_count", "error_request_count"))
+    completed, failed = (num(stats.get(n, {}).get("avg")) for n in ("request_count", "error_request_count"))
     wall = _ms(stats, ("benchmark_duration",), "avg")
     row: Row = {"completed": completed, "failed": failed, "wall_s": wall and wall / 1000}
     row["requests"] = completed + failed if completed is not None and failed is not None else None
@@ -271,7 +134,7 @@ def _wall_clock(value: Any) -> tuple[float, str] | None:
 
 def _load(config: Json) -> tuple[float | None, float | None, float | None]:
     """(concurrency, request rate, requests) of `input_config`, all generations."""
-    places = [_sub(config, "loadgen"), _sub(config, "perf_analyzer", "stimulus"), _sub(config, "stimulus"), config]
+    places = [nested(config, "loadgen"), nested(config, "perf_analyzer", "stimulus"), nested(config, "stimulus"), config]
     phases = [p for p in config.get("phases", []) if isinstance(p, dict)] if isinstance(config.get("phases"), list) else []
     counted = [p for p in phases if not p.get("exclude_from_results") and p.get("name") != "warmup"]
     if len(counted) == 1:
@@ -279,7 +142,7 @@ def _load(config: Json) -> tuple[float | None, float | None, float | None]:
     elif phases:
         return None, None, None
     first = {
-        key: next((v for p in places if (v := _pos(p.get(key)))), None)
+        key: next((v for p in places if (v := pos(p.get(key)))), None)
         for key in ("concurrency", "request_rate", "request_count", "requests")
     }
     return first["concurrency"], first["request_rate"], first["request_count"] or first["requests"]
@@ -298,7 +161,7 @@ def _offer(row: Row, load: tuple[float | None, float | None, float | None]) -> l
 
 def _metrics(doc: Json) -> Stats:
     """The metrics of an aggregate: under `records`, or at the top."""
-    holder = _sub(doc, "records") or doc
+    holder = nested(doc, "records") or doc
     return {k: v for k, v in holder.items() if isinstance(v, dict) and "avg" in v}
 
 
@@ -316,7 +179,7 @@ def _gap_row(gaps: Any, scale: float) -> Row:
 
 def _metric(record: Json, *names: str) -> tuple[Any, float | None]:
     """(value, factor to ms where its unit is a time) of the first of the names a record has."""
-    metrics = _sub(record, "metrics")
+    metrics = nested(record, "metrics")
     for name in names:
         if isinstance(found := metrics.get(name), dict):
             return found.get("value"), _MS.get(str(found.get("unit", "")))
@@ -325,7 +188,7 @@ def _metric(record: Json, *names: str) -> tuple[Any, float | None]:
 
 def _record(record: Json, line: int, number: int) -> Row:
     """The row of one line of `profile_export.jsonl`."""
-    meta, error = _sub(record, "metadata"), record.get("error")
+    meta, error = nested(record, "metadata"), record.get("error")
     sent = _seconds(meta.get("request_start_ns", meta.get("timestamp_ns")))
     row: Row = {"line": line, "origin": "client", "run": 0, "request": str(number), "sent_at": sent, "resolution_s": 1e-6}
     end = _seconds(meta.get("request_end_ns")) or _seconds(_metric(record, "max_response_timestamp")[0])
@@ -335,15 +198,15 @@ def _record(record: Json, line: int, number: int) -> Row:
         stopped = meta.get("was_cancelled") or code.get("code") == 499 or code.get("type") == "RequestCancellationError"
         return row | {"status": "cancelled" if stopped else "failed"}
     ttft, latency = (_time(record, *names) for names in (("time_to_first_token", "ttft"), ("request_latency",)))
-    answer, thought = (_num(_metric(record, n)[0]) for n in ("output_token_count", "reasoning_token_count"))
+    answer, thought = (num(_metric(record, n)[0]) for n in ("output_token_count", "reasoning_token_count"))
     row |= {
         "status": "ok",
         "ttft_s": ttft,
         "latency_s": latency,
         "first_token_at": sent + ttft if sent and ttft else None,
         "finished_at": row["finished_at"] or (sent + latency if sent and latency else None),
-        "prompt_tokens": _pos(_metric(record, "input_sequence_length")[0]),
-        "output_tokens": _pos(_metric(record, "output_sequence_length")[0]) or ((answer or 0) + (thought or 0) or None),
+        "prompt_tokens": pos(_metric(record, "input_sequence_length")[0]),
+        "output_tokens": pos(_metric(record, "output_sequence_length")[0]) or ((answer or 0) + (thought or 0) or None),
     }
     gaps, scale = _metric(record, "inter_chunk_latency")
     return row | (_gap_row(gaps, scale) if scale else {})
@@ -352,7 +215,7 @@ def _record(record: Json, line: int, number: int) -> Row:
 def _time(record: Json, *names: str) -> float | None:
     """A time of a record in seconds."""
     value, scale = _metric(record, *names)
-    return _pos(value, scale / 1000) if scale else None
+    return pos(value, scale / 1000) if scale else None
 
 
 def _raw(request: Json, line: int, number: int, concurrency: float | None) -> Row:
@@ -404,7 +267,7 @@ def _cells(row: str) -> list[str]:
 class _Tables:
     """Results out of the lines of a text: CSV tables and box tables. A header with statistics begins a result."""
 
-    def __init__(self, lines: _Lines) -> None:
+    def __init__(self, lines: JsonLines) -> None:
         self.lines = lines
         self.results: list[tuple[int, Stats]] = []
         self.header: list[str] = []
@@ -485,7 +348,7 @@ _FOLDER = re.compile(r"-concurrency(\d{1,6})(?=[/\\!]|$)")
 
 
 def _kind(head: Head) -> str | None:
-    keys = _keys(head.text)
+    keys = json_keys(head.text)
     if any(wanted <= keys for wanted in _RECORD_KEYS):
         return "records"
     if {"experiments", "requests", "response_timestamps"} <= keys:
@@ -524,7 +387,7 @@ class Aiperf:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Rows of `requests` or `bench_steps`, `quality` and one of `clocks`. A cut or garbled object is a near miss."""
-        lines = _Lines(source)
+        lines = JsonLines(source)
         kind = _kind(source.head())
         if kind == "tables":
             _read_tables(lines, source.name, emit)
@@ -539,55 +402,55 @@ class Aiperf:
         return lines.close()
 
 
-def _read_records(lines: _Lines, emit: Emit) -> None:
+def _read_records(lines: JsonLines, emit: Emit) -> None:
     rows: list[Row] = []
     number, first_line = 0, 0
-    for first, last, doc in _objects(lines):
+    for first, last, doc in json_objects(lines):
         if doc is None:
             lines.near(first, "a record that is cut or garbled")
         elif "metadata" in doc and "metrics" in doc:
-            meta = _sub(doc, "metadata")
+            meta = nested(doc, "metadata")
             phase = meta.get("benchmark_phase", meta.get("credit_phase"))
             lines.add(first, last, "noise" if phase == "warmup" else "matched")
             if phase != "warmup":
                 rows.append(_record(doc, first, number))
                 number, first_line = number + 1, first_line or first
         if len(rows) >= BATCH:
-            _send(emit, "requests", rows)
+            send_rows(emit, "requests", rows)
             rows = []
-    _send(emit, "requests", rows)
+    send_rows(emit, "requests", rows)
     if number:
-        _send(emit, "clocks", [{"line": first_line, "kind": "utc", "resolution_s": 1e-6}])
+        send_rows(emit, "clocks", [{"line": first_line, "kind": "utc", "resolution_s": 1e-6}])
 
 
-def _read_raw(lines: _Lines, emit: Emit) -> None:
+def _read_raw(lines: JsonLines, emit: Emit) -> None:
     number = 0
-    for first, last, doc in _objects(lines):
+    for first, last, doc in json_objects(lines):
         if doc is None:
             lines.near(first, "an export that is cut or garbled")
             continue
         for one in doc["experiments"] if isinstance(doc.get("experiments"), list) else []:
-            setting, requests = _sub(one, "experiment"), one.get("requests") if isinstance(one, dict) else None
-            concurrency = _pos(setting.get("value")) if setting.get("mode") == "concurrency" else None
+            setting, requests = nested(one, "experiment"), one.get("requests") if isinstance(one, dict) else None
+            concurrency = pos(setting.get("value")) if setting.get("mode") == "concurrency" else None
             rows = [_raw(r, first, number + i, concurrency) for i, r in enumerate(requests or []) if isinstance(r, dict)]
             number += len(rows)
             lines.add(first, last, "matched")
-            _send(emit, "requests", rows)
+            send_rows(emit, "requests", rows)
     if number:
-        _send(emit, "clocks", [{"line": 1, "kind": "utc", "resolution_s": 1e-6}])
+        send_rows(emit, "clocks", [{"line": 1, "kind": "utc", "resolution_s": 1e-6}])
 
 
-def _read_aggregates(lines: _Lines, name: str, emit: Emit) -> None:
+def _read_aggregates(lines: JsonLines, name: str, emit: Emit) -> None:
     steps: list[tuple[int, Row, list[str]]] = []
     clock = ""
-    for first, last, doc in _objects(lines):
+    for first, last, doc in json_objects(lines):
         stats = _metrics(doc) if doc else {}
         if doc is None:
             lines.near(first, "an aggregate that is cut or garbled")
         elif "request_latency" in stats or "request_count" in stats:
             lines.add(first, last, "matched")
             row = _step(stats)
-            odd = _offer(row, _load(_sub(doc, "input_config"))) + ["run-cancelled"] * (doc.get("was_cancelled") is True)
+            odd = _offer(row, _load(nested(doc, "input_config"))) + ["run-cancelled"] * (doc.get("was_cancelled") is True)
             times, kind = _span(doc, stats)
             clock = clock or kind
             steps.append((first, row | (times if kind == clock else {}), odd))
@@ -604,7 +467,7 @@ def _span(doc: Json, stats: Stats) -> tuple[Row, str]:
     return ({c: t and t[0] for c, t in local.items()}, kinds.pop()) if len(kinds) == 1 else ({}, "")
 
 
-def _read_tables(lines: _Lines, name: str, emit: Emit) -> None:
+def _read_tables(lines: JsonLines, name: str, emit: Emit) -> None:
     parts, size = [], 0
     for block in lines.blocks():
         if size < MAX_TEXT:
@@ -631,11 +494,11 @@ def _emit_steps(steps: list[tuple[int, Row, list[str]]], name: str, clock: str, 
     rows = [{"line": line, "step": k, **row} for k, (line, row, _) in enumerate(steps, 1)]
     if folder and len(rows) == 1 and rows[0].get("concurrency") is None and not rows[0].get("rate_rps"):
         rows[0]["concurrency"] = float(folder[1]) or None
-    _send(emit, "bench_steps", rows)
+    send_rows(emit, "bench_steps", rows)
     for line, row, odd in steps:
         for kind in odd + ["all-failed"] * (row["completed"] == 0):
-            _note(emit, line, kind, 1, _NOTES[kind])
-    _send(emit, "clocks", [{"line": rows[0]["line"], "kind": clock or "none", "resolution_s": resolution_s if clock else None}])
+            send_note(emit, line, kind, 1, _NOTES[kind])
+    send_rows(emit, "clocks", [{"line": rows[0]["line"], "kind": clock or "none", "resolution_s": resolution_s if clock else None}])
 
 
 SAMPLES: tuple[Sample, ...] = (

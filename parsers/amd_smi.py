@@ -31,6 +31,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
+from ..engine.send import middle, send_clock, send_oddities
 
 if TYPE_CHECKING:
     import polars as pl
@@ -208,18 +209,10 @@ def _block(first: int, text: str, state: _State, emit: Emit) -> None:
 
 
 def _finish(state: _State, emit: Emit) -> None:
-    from statistics import median
-
-    import polars as pl
 
     if state.first_line is not None:
-        steps = sorted(state.steps.elements())
-        row = [(state.first_line, "utc" if state.timed else "none", 1.0 if state.timed else None, float(median(steps)) if steps else None)]
-        schema = {"line": pl.Int64, "kind": pl.String, "resolution_s": pl.Float64, "interval_s": pl.Float64}
-        emit("clocks", pl.DataFrame(row, schema=schema, orient="row"))
-    odd = [(state.first_line or 1, k, n, _NOTES[k]) for k, n in state.odd.items() if n]
-    if odd:
-        emit("quality", pl.DataFrame(odd, schema={"line": pl.Int64, "kind": pl.String, "n": pl.Int64, "note": pl.String}, orient="row"))
+        send_clock(emit, state.first_line, "utc" if state.timed else "none", 1.0 if state.timed else None, middle(state.steps.elements()))
+    send_oddities(emit, state.first_line or 1, state.odd, _NOTES)
 
 
 _SAMPLES = (

@@ -35,6 +35,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
+from ..engine.send import middle, send_clock, send_oddities
 
 if TYPE_CHECKING:
     import polars as pl
@@ -236,26 +237,14 @@ def _about(series: pl.DataFrame, state: _State) -> None:
 
 def _finish(state: _State, emit: Emit) -> None:
     """One clock, one row per card, one quality row per oddity."""
-    from statistics import median
-
     import polars as pl
 
     if state.first_line is not None:
-        steps = sorted(state.steps.elements())
-        row = {
-            "line": state.first_line, "kind": "utc" if state.timed else "none", "resolution_s": 1e-3 if state.timed else None,
-            "interval_s": float(median(steps)) if steps else None,
-        }  # fmt: skip
-        emit(
-            "clocks",
-            pl.DataFrame([row], schema={"line": pl.Int64, "kind": pl.String, "resolution_s": pl.Float64, "interval_s": pl.Float64}),
-        )
+        send_clock(emit, state.first_line, "utc" if state.timed else "none", 1e-3 if state.timed else None, middle(state.steps.elements()))
         types = {"line": pl.Int64, "host": pl.String, "gpu": pl.Int32, "name": pl.String, "uuid": pl.String, "bus_id": pl.String}
         schema = types | {"driver": pl.String, "memory_mib": pl.Float64}
         emit("gpus", pl.DataFrame(list(state.cards.values()), schema=schema))
-    odd = [(state.first_line or 1, k, n, _NOTES[k]) for k, n in state.odd.items() if n]
-    if odd:
-        emit("quality", pl.DataFrame(odd, schema={"line": pl.Int64, "kind": pl.String, "n": pl.Int64, "note": pl.String}, orient="row"))
+    send_oddities(emit, state.first_line or 1, state.odd, _NOTES)
 
 
 _L = (

@@ -35,6 +35,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
+from ..engine.send import send_oddities
 
 if TYPE_CHECKING:
     import polars as pl
@@ -229,9 +230,7 @@ def _finish(state: _State, emit: Emit) -> None:
         row = [(state.first_line, "none", state.interval)]
         emit("clocks", pl.DataFrame(row, schema={"line": pl.Int64, "kind": pl.String, "interval_s": pl.Float64}, orient="row"))
     state.odd["no-rows"] += state.headers > 0 and state.first_line is None
-    odd = [(state.first_line or 1, k, n, _NOTES[k]) for k, n in state.odd.items() if n]
-    if odd:
-        emit("quality", pl.DataFrame(odd, schema={"line": pl.Int64, "kind": pl.String, "n": pl.Int64, "note": pl.String}, orient="row"))
+    send_oddities(emit, state.first_line or 1, state.odd, _NOTES)
 
 
 _SAMPLES = (

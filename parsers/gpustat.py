@@ -30,6 +30,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
+from ..engine.send import middle, send_clock, send_oddities
 
 if TYPE_CHECKING:
     import polars as pl
@@ -255,16 +256,11 @@ def _read_json(text: str, state: _State, emit: Emit) -> None:
 
 
 def _finish(state: _State, emit: Emit) -> None:
-    from statistics import median
-
     import polars as pl
 
     if state.first_line is not None:
-        steps = sorted(state.steps.elements())
         timed = state.resolution is not None
-        row = [(state.first_line, "local-no-zone" if timed else "none", state.resolution, float(median(steps)) if steps else None)]
-        schema = {"line": pl.Int64, "kind": pl.String, "resolution_s": pl.Float64, "interval_s": pl.Float64}
-        emit("clocks", pl.DataFrame(row, schema=schema, orient="row"))
+        send_clock(emit, state.first_line, "local-no-zone" if timed else "none", state.resolution, middle(state.steps.elements()))
         types = {
             "line": pl.Int64,
             "gpu": pl.Int32,
@@ -274,9 +270,7 @@ def _finish(state: _State, emit: Emit) -> None:
             "power_limit_w": pl.Float64,
         }
         emit("gpus", pl.DataFrame(list(state.cards.values()), schema=types))
-    odd = [(state.first_line or 1, k, n, _NOTES[k]) for k, n in state.odd.items() if n]
-    if odd:
-        emit("quality", pl.DataFrame(odd, schema={"line": pl.Int64, "kind": pl.String, "n": pl.Int64, "note": pl.String}, orient="row"))
+    send_oddities(emit, state.first_line or 1, state.odd, _NOTES)
 
 
 _DOCUMENT = """{{

@@ -24,155 +24,15 @@ not read. A request has two events per token on some servers, so no count of ite
 
 from __future__ import annotations
 
-import json
-import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from ..engine.json_objects import Json, JsonLines, json_keys, json_objects, nested, num, pos
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
-from ..engine.tables import table
+from ..engine.send import Row, send_note, send_rows
 
 __all__ = ["PARSER"]
-
-MAX_CHARS = 512 << 20  # characters of one JSON object
-MAX_REJECTS = 10
-
-Json = dict[str, Any]
-Row = dict[str, Any]
-
-# --- JSON out of text. Parsers import only contracts, so the same few functions stand in every parser of benchmark results ------------
-
-_OPENS = re.compile(r"(?m)^[ \t,\[]*(?=\{)")
-_NEXT = re.compile(r"[\s,\[\]]*(?=\{)")
-_DECODE = json.JSONDecoder().raw_decode
-
-
-class _Lines:
-    """The blocks of a source and how its lines end: each line counts once, whatever the objects on it became."""
-
-    def __init__(self, source: Readable) -> None:
-        self.source, self.counts, self.done, self.total, self.open = source, Counts(), 0, 0, 0
-
-    def blocks(self) -> Iterator[str]:
-        for _, block in self.source.blocks():
-            self.total += block.count("\n")
-            self.open = not block.endswith("\n")
-            yield block
-
-    def add(self, first: int, last: int, how: str) -> None:
-        """Lines first..last are `how` as far as they are not counted yet; those passed over are something else."""
-        first = max(first, self.done + 1)
-        if last >= first:
-            self.counts.other += first - 1 - self.done
-            setattr(self.counts, how, getattr(self.counts, how) + last - first + 1)
-            self.done = last
-
-    def near(self, line: int, reason: str) -> None:
-        self.add(line, line, "near_miss")
-        if len(self.counts.rejects) < MAX_REJECTS:
-            self.counts.rejects.append((line, reason))
-
-    def close(self) -> Counts:
-        self.counts.other += self.total + self.open - self.done
-        return self.counts
-
-
-def _objects(lines: _Lines) -> Iterator[tuple[int, int, Json | None]]:
-    """The JSON objects of a text (one per line, behind each other, in a list) with their first and last line; None for one that is cut
-    or garbled. Memory holds one object and one block."""
-    blocks, text, line, need, last = lines.blocks(), "", 1, 0, False
-    while not last:
-        parts, have = [text], len(text)
-        while not last and have <= need:
-            block = next(blocks, "")
-            last = not block
-            parts.append(block)
-            have += len(block)
-        text, at = "".join(parts), 0
-        start = _OPENS.search(text)
-        while start is not None:
-            line += text.count("\n", at, start.end())
-            at = start.end()
-            found, cut = _decode(text, at)
-            if cut and not last and len(text) - at < MAX_CHARS:
-                break
-            if found is None:
-                yield line, line, None
-                start = _margin(text, at)
-                continue
-            first, line = line, line + text.count("\n", at, found[1])
-            at = found[1]
-            yield first, line, found[0]
-            start = _NEXT.match(text, at) or _OPENS.search(text, at)
-        if start is None:
-            line += text.count("\n", at)
-            text, need = "", 0
-        else:
-            begin = text.rfind("\n", 0, at) + 1
-            text = text[at if text[begin:at].strip() else begin :]
-            need = 2 * len(text)
-
-
-def _decode(text: str, at: int) -> tuple[tuple[Json, int] | None, bool]:
-    """The object at a place with its end, and whether the text ends inside it."""
-    try:
-        return _DECODE(text, at), False
-    except json.JSONDecodeError as error:
-        return None, error.pos >= len(text) - 12 or error.msg.startswith("Unterminated string")
-    except (ValueError, RecursionError):
-        return None, False
-
-
-def _margin(text: str, at: int) -> re.Match[str] | None:
-    """Behind a broken object: the next one that stands as far to the right. What is further in belongs to the broken one."""
-    before = text[text.rfind("\n", 0, at) + 1 : at]
-    margin = before if before.isspace() else ""
-    return re.compile(rf"(?m)^{margin}(?=\{{)").search(text, at + 1)
-
-
-def _num(value: Any, scale: float = 1.0) -> float | None:
-    """A finite number that is not negative; strings, booleans, inf, nan and the 1.797e308 that jq writes for inf are unknown."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    try:
-        number = float(value) * scale
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) and 0 <= number < 1e15 else None
-
-
-def _pos(value: Any, scale: float = 1.0) -> float | None:
-    """A number above zero: a time or a rate of 0 is how a benchmark writes that it has none."""
-    return _num(value, scale) or None
-
-
-def _sub(value: Any, *path: str) -> Json:
-    """The object at a path, empty where there is none."""
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value if isinstance(value, dict) else {}
-
-
-def _keys(text: str) -> set[str]:
-    """Names that stand as JSON keys in the first part of a text that begins like JSON."""
-    text = text[:65536].lstrip()
-    return set(re.findall(r'"([\w:.-]+)"\s*:', text)) if text[:1] in ("{", "[") else set()
-
-
-def _send(emit: Emit, target: str, rows: Sequence[Row]) -> None:
-    """Rows as a frame of the declared types; columns nobody filled stay out."""
-    import polars as pl
-
-    types: dict[str, Any] = {"VARCHAR": pl.String, "DOUBLE": pl.Float64, "BIGINT": pl.Int64, "INTEGER": pl.Int32}
-    schema = {c.name: types[c.type] for c in table(target).columns if any(r.get(c.name) is not None for r in rows)}
-    if schema:
-        emit(target, pl.DataFrame({n: [r.get(n) for r in rows] for n in schema}, schema=schema))
-
-
-def _note(emit: Emit, line: int, kind: str, n: int, note: str) -> None:
-    _send(emit, "quality", [{"line": line, "kind": kind, "n": n, "note": note}])
-
 
 # --- one benchmark ---------------------------------------------------------------------------------------------------------------------
 
@@ -181,36 +41,38 @@ _STATUS = {"successful": "ok", "errored": "failed", "incomplete": "cancelled"}
 
 def _epoch(*values: Any) -> float | None:
     """The first of the values that is a time of this century in seconds."""
-    return next((v for value in values if (v := _num(value)) and 1e9 < v < 4.2e9), None)
+    return next((v for value in values if (v := num(value)) and 1e9 < v < 4.2e9), None)
 
 
 def _load(benchmark: Json) -> tuple[float | None, float | None]:
     """(concurrency, requests per second) of the strategy."""
-    strategy = _sub(benchmark, "config", "strategy") or _sub(benchmark, "args", "strategy") or _sub(benchmark, "scheduler", "strategy")
+    strategy = (
+        nested(benchmark, "config", "strategy") or nested(benchmark, "args", "strategy") or nested(benchmark, "scheduler", "strategy")
+    )
     kind = strategy.get("type_", strategy.get("type"))
-    streams, cap = _pos(strategy.get("streams")), _pos(strategy.get("max_concurrency"))
+    streams, cap = pos(strategy.get("streams")), pos(strategy.get("max_concurrency"))
     if kind == "synchronous":
         return 1.0, None
     if kind in ("concurrent", "throughput"):
         return streams or cap, None
-    return None, _pos(strategy.get("rate")) or _pos(strategy.get("initial_rate"))
+    return None, pos(strategy.get("rate")) or pos(strategy.get("initial_rate"))
 
 
 def _mean(metrics: Json, name: str, stat: str = "mean", status: str = "successful", scale: float = 1.0) -> float | None:
     """A statistic of a distribution: over one status, with all as the second choice."""
-    held = _sub(metrics, name)
-    found = _sub(held, status) or _sub(held, "successful") or _sub(held, "total")
-    return _pos(_sub(found, "percentiles").get(stat) if stat.startswith("p") else found.get(stat), scale)
+    held = nested(metrics, name)
+    found = nested(held, status) or nested(held, "successful") or nested(held, "total")
+    return pos(nested(found, "percentiles").get(stat) if stat.startswith("p") else found.get(stat), scale)
 
 
 def _step(benchmark: Json, line: int, step: int) -> Row:
-    metrics = _sub(benchmark, "metrics")
-    totals = _sub(metrics, "request_totals") or _sub(benchmark, "request_totals")
+    metrics = nested(benchmark, "metrics")
+    totals = nested(metrics, "request_totals") or nested(benchmark, "request_totals")
     start, end = _epoch(benchmark.get("start_time")), _epoch(benchmark.get("end_time"))
     concurrency, rate = _load(benchmark)
     row: Row = {"line": line, "step": step, "concurrency": concurrency, "rate_rps": rate, "started_at": start, "finished_at": end}
-    row["wall_s"] = _pos(benchmark.get("duration")) or (end - start if start and end and end > start else None)
-    row |= {c: _num(totals.get(k)) for c, k in (("requests", "total"), ("completed", "successful"), ("failed", "errored"))}
+    row["wall_s"] = pos(benchmark.get("duration")) or (end - start if start and end and end > start else None)
+    row |= {c: num(totals.get(k)) for c, k in (("requests", "total"), ("completed", "successful"), ("failed", "errored"))}
     if row["completed"] == 0:
         return row
     row |= {
@@ -232,7 +94,7 @@ def _step(benchmark: Json, line: int, step: int) -> Row:
 
 def _request(one: Json, status: str, line: int, run: int, number: int, concurrency: float | None) -> Row:
     """The row of one request, of 0.2 (times beside the counts) or of 0.4 and later (under `info.timings`)."""
-    times = _sub(one, "info", "timings") or _sub(one, "scheduler_info", "request_timings")
+    times = nested(one, "info", "timings") or nested(one, "scheduler_info", "request_timings")
     sent = _epoch(times.get("request_start"), one.get("request_start_time"), one.get("start_time"))
     first = _epoch(times.get("first_token_iteration"), times.get("first_iteration"), one.get("first_token_time"))
     end = _epoch(times.get("request_end"), one.get("request_end_time"), one.get("end_time"))
@@ -241,15 +103,15 @@ def _request(one: Json, status: str, line: int, run: int, number: int, concurren
     if status != "ok":
         return row
     row["first_token_at"] = first if first and sent and first >= sent else None
-    row["ttft_s"] = _pos(one.get("time_to_first_token_ms"), 1e-3) or (row["first_token_at"] and _pos(row["first_token_at"] - sent))
-    row["latency_s"] = _pos(one.get("request_latency")) or (row["finished_at"] and _pos(row["finished_at"] - sent))
-    row["prompt_tokens"] = _pos(one.get("prompt_tokens")) or _pos(_sub(one, "input_metrics").get("total_tokens"))
-    row["output_tokens"] = _pos(one.get("output_tokens")) or _pos(_sub(one, "output_metrics").get("total_tokens"))
+    row["ttft_s"] = pos(one.get("time_to_first_token_ms"), 1e-3) or (row["first_token_at"] and pos(row["first_token_at"] - sent))
+    row["latency_s"] = pos(one.get("request_latency")) or (row["finished_at"] and pos(row["finished_at"] - sent))
+    row["prompt_tokens"] = pos(one.get("prompt_tokens")) or pos(nested(one, "input_metrics").get("total_tokens"))
+    row["output_tokens"] = pos(one.get("output_tokens")) or pos(nested(one, "output_metrics").get("total_tokens"))
     return row
 
 
 def _requests(benchmark: Json, row: Row, run: int) -> list[Row]:
-    held = _sub(benchmark, "requests")
+    held = nested(benchmark, "requests")
     out: list[Row] = []
     for name, status in _STATUS.items():
         found = held.get(name)
@@ -273,7 +135,7 @@ class Guidellm:
         return SAMPLES
 
     def claims(self, head: Head) -> Claim | Refusal | None:
-        keys = _keys(head.text)
+        keys = json_keys(head.text)
         inner = {"strategy", "scheduler_state", "run_stats", "request_loader", "request_totals", "scheduler_metrics"} & keys
         if "benchmarks" in keys and inner:
             return Claim(92, "a report of guidellm")
@@ -289,9 +151,9 @@ class Guidellm:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Rows of `bench_steps`, `requests` and one of `clocks`. A cut or garbled report is a near miss."""
-        lines = _Lines(source)
+        lines = JsonLines(source)
         steps: list[Row] = []
-        for first, last, doc in _objects(lines):
+        for first, last, doc in json_objects(lines):
             if doc is None:
                 lines.near(first, "a report that is cut or garbled")
                 continue
@@ -301,13 +163,13 @@ class Guidellm:
                 lines.add(first, last, "matched")
             for benchmark in found:
                 steps.append(_step(benchmark, first, len(steps) + 1))
-                _send(emit, "requests", _requests(benchmark, steps[-1], len(steps) - 1))
+                send_rows(emit, "requests", _requests(benchmark, steps[-1], len(steps) - 1))
         if steps:
-            _send(emit, "bench_steps", steps)
-            _send(emit, "clocks", [{"line": steps[0]["line"], "kind": "utc", "resolution_s": 1e-6}])
+            send_rows(emit, "bench_steps", steps)
+            send_rows(emit, "clocks", [{"line": steps[0]["line"], "kind": "utc", "resolution_s": 1e-6}])
             failed = [s["line"] for s in steps if s["completed"] == 0]
             if failed:
-                _note(emit, failed[0], "all-failed", len(failed), "No request of the benchmark succeeded: it has no measurements.")
+                send_note(emit, failed[0], "all-failed", len(failed), "No request of the benchmark succeeded: it has no measurements.")
         return lines.close()
 
 

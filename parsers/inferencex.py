@@ -17,156 +17,16 @@ reciprocal of the time per output token (decode). `finished_at`: `date`, local t
 
 from __future__ import annotations
 
-import json
-import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timezone
 from typing import Any
 
+from ..engine.json_objects import Json, JsonLines, json_keys, json_objects, num, pos
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
-from ..engine.tables import table
+from ..engine.send import Row, send_note, send_rows
 
 __all__ = ["PARSER"]
-
-MAX_CHARS = 512 << 20  # characters of one JSON object
-MAX_REJECTS = 10
-
-Json = dict[str, Any]
-Row = dict[str, Any]
-
-# --- JSON out of text. Parsers import only contracts, so the same few functions stand in every parser of benchmark results ------------
-
-_OPENS = re.compile(r"(?m)^[ \t,\[]*(?=\{)")
-_NEXT = re.compile(r"[\s,\[\]]*(?=\{)")
-_DECODE = json.JSONDecoder().raw_decode
-
-
-class _Lines:
-    """The blocks of a source and how its lines end: each line counts once, whatever the objects on it became."""
-
-    def __init__(self, source: Readable) -> None:
-        self.source, self.counts, self.done, self.total, self.open = source, Counts(), 0, 0, 0
-
-    def blocks(self) -> Iterator[str]:
-        for _, block in self.source.blocks():
-            self.total += block.count("\n")
-            self.open = not block.endswith("\n")
-            yield block
-
-    def add(self, first: int, last: int, how: str) -> None:
-        """Lines first..last are `how` as far as they are not counted yet; those passed over are something else."""
-        first = max(first, self.done + 1)
-        if last >= first:
-            self.counts.other += first - 1 - self.done
-            setattr(self.counts, how, getattr(self.counts, how) + last - first + 1)
-            self.done = last
-
-    def near(self, line: int, reason: str) -> None:
-        self.add(line, line, "near_miss")
-        if len(self.counts.rejects) < MAX_REJECTS:
-            self.counts.rejects.append((line, reason))
-
-    def close(self) -> Counts:
-        self.counts.other += self.total + self.open - self.done
-        return self.counts
-
-
-def _objects(lines: _Lines) -> Iterator[tuple[int, int, Json | None]]:
-    """The JSON objects of a text (one per line, behind each other, in a list) with their first and last line; None for one that is cut
-    or garbled. Memory holds one object and one block."""
-    blocks, text, line, need, last = lines.blocks(), "", 1, 0, False
-    while not last:
-        parts, have = [text], len(text)
-        while not last and have <= need:
-            block = next(blocks, "")
-            last = not block
-            parts.append(block)
-            have += len(block)
-        text, at = "".join(parts), 0
-        start = _OPENS.search(text)
-        while start is not None:
-            line += text.count("\n", at, start.end())
-            at = start.end()
-            found, cut = _decode(text, at)
-            if cut and not last and len(text) - at < MAX_CHARS:
-                break
-            if found is None:
-                yield line, line, None
-                start = _margin(text, at)
-                continue
-            first, line = line, line + text.count("\n", at, found[1])
-            at = found[1]
-            yield first, line, found[0]
-            start = _NEXT.match(text, at) or _OPENS.search(text, at)
-        if start is None:
-            line += text.count("\n", at)
-            text, need = "", 0
-        else:
-            begin = text.rfind("\n", 0, at) + 1
-            text = text[at if text[begin:at].strip() else begin :]
-            need = 2 * len(text)
-
-
-def _decode(text: str, at: int) -> tuple[tuple[Json, int] | None, bool]:
-    """The object at a place with its end, and whether the text ends inside it."""
-    try:
-        return _DECODE(text, at), False
-    except json.JSONDecodeError as error:
-        return None, error.pos >= len(text) - 12 or error.msg.startswith("Unterminated string")
-    except (ValueError, RecursionError):
-        return None, False
-
-
-def _margin(text: str, at: int) -> re.Match[str] | None:
-    """Behind a broken object: the next one that stands as far to the right. What is further in belongs to the broken one."""
-    before = text[text.rfind("\n", 0, at) + 1 : at]
-    margin = before if before.isspace() else ""
-    return re.compile(rf"(?m)^{margin}(?=\{{)").search(text, at + 1)
-
-
-def _num(value: Any, scale: float = 1.0) -> float | None:
-    """A finite number that is not negative; strings, booleans, inf, nan and the 1.797e308 that jq writes for inf are unknown."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    try:
-        number = float(value) * scale
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) and 0 <= number < 1e15 else None
-
-
-def _pos(value: Any, scale: float = 1.0) -> float | None:
-    """A number above zero: a time or a rate of 0 is how a benchmark writes that it has none."""
-    return _num(value, scale) or None
-
-
-def _sub(value: Any, *path: str) -> Json:
-    """The object at a path, empty where there is none."""
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value if isinstance(value, dict) else {}
-
-
-def _keys(text: str) -> set[str]:
-    """Names that stand as JSON keys in the first part of a text that begins like JSON."""
-    text = text[:65536].lstrip()
-    return set(re.findall(r'"([\w:.-]+)"\s*:', text)) if text[:1] in ("{", "[") else set()
-
-
-def _send(emit: Emit, target: str, rows: Sequence[Row]) -> None:
-    """Rows as a frame of the declared types; columns nobody filled stay out."""
-    import polars as pl
-
-    types: dict[str, Any] = {"VARCHAR": pl.String, "DOUBLE": pl.Float64, "BIGINT": pl.Int64, "INTEGER": pl.Int32}
-    schema = {c.name: types[c.type] for c in table(target).columns if any(r.get(c.name) is not None for r in rows)}
-    if schema:
-        emit(target, pl.DataFrame({n: [r.get(n) for r in rows] for n in schema}, schema=schema))
-
-
-def _note(emit: Emit, line: int, kind: str, n: int, note: str) -> None:
-    _send(emit, "quality", [{"line": line, "kind": kind, "n": n, "note": note}])
-
 
 _WORDS = (("mean", "mean"), ("p50", "median"), ("p99", "p99"))
 _TIMES = {
@@ -189,40 +49,40 @@ def _kind(keys: set[str]) -> str | None:
 
 def _time(doc: Json, key: str) -> float | None:
     """A time in ms: of the short key in seconds, or of vLLM's own in ms."""
-    return _pos(doc.get(key), 1e3) if key in doc else _pos(doc.get(f"{key}_ms"))
+    return pos(doc.get(key), 1e3) if key in doc else pos(doc.get(f"{key}_ms"))
 
 
 def _output_rate(doc: Json) -> float | None:
     """Output tokens per second of the whole run; per-GPU numbers of one node times its GPUs."""
-    printed, each, gpus = (_pos(doc.get(k)) for k in ("output_throughput", "output_tput_per_gpu", "tp"))
+    printed, each, gpus = (pos(doc.get(k)) for k in ("output_throughput", "output_tput_per_gpu", "tp"))
     spread = any(doc.get(k) in (True, "true", "True", 1) for k in ("is_multinode", "disagg", "disaggregated"))
     return printed or (each * gpus if each and gpus and not spread else None)
 
 
 def _step(doc: Json, line: int) -> Row:
     """The row of one result."""
-    completed, prompts = _num(doc.get("completed")), _pos(doc.get("num_prompts"))
-    cap = _pos(doc.get("conc")) or _pos(doc.get("max_concurrency"))
+    completed, prompts = num(doc.get("completed")), pos(doc.get("num_prompts"))
+    cap = pos(doc.get("conc")) or pos(doc.get("max_concurrency"))
     row: Row = {
         "line": line,
         "requests": prompts,
         "completed": completed,
-        "failed": _num(doc.get("failed")),
-        "wall_s": _pos(doc.get("duration")),
+        "failed": num(doc.get("failed")),
+        "wall_s": pos(doc.get("duration")),
     }
     row["concurrency"] = min(cap, prompts) if cap and prompts else cap
-    row["rate_rps"] = _pos(doc.get("request_rate"))
+    row["rate_rps"] = pos(doc.get("request_rate"))
     row["finished_at"] = _date(doc.get("date"))
     if completed == 0:
         return row
     for side, key in (("input", "isl"), ("output", "osl")):
-        total = _pos(doc.get(f"total_{side}_tokens"))
-        row |= {f"{side}_tokens": total, f"{side}_len": total / completed if total and completed else _pos(doc.get(key))}
+        total = pos(doc.get(f"total_{side}_tokens"))
+        row |= {f"{side}_tokens": total, f"{side}_len": total / completed if total and completed else pos(doc.get(key))}
     row |= {column: _time(doc, key) for column, key in _TIMES.items()}
-    row["req_s"] = _pos(doc.get("request_throughput"))
+    row["req_s"] = pos(doc.get("request_throughput"))
     row["aggregate_tok_s"] = _output_rate(doc)
     row["aggregate_counts"] = "output" if row["aggregate_tok_s"] else None
-    row["per_stream_tok_s"] = _pos(doc.get("median_intvty")) or _pos(doc.get("mean_intvty"))
+    row["per_stream_tok_s"] = pos(doc.get("median_intvty")) or pos(doc.get("mean_intvty"))
     row["per_stream_counts"] = "decode" if row["per_stream_tok_s"] else None
     if row["rate_rps"]:
         row["concurrency"] = None  # with a finite rate nothing here shows that the cap was reached
@@ -267,17 +127,17 @@ class Inferencex:
         return SAMPLES
 
     def claims(self, head: Head) -> Claim | Refusal | None:
-        kind = _kind(_keys(head.text))
+        kind = _kind(json_keys(head.text))
         if kind in ("agg", "short"):
             return Claim(95, "a result of InferenceX, times in seconds")
         return Refusal(30, "a raw result of InferenceX without `completed` and `duration`") if kind else None
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Rows of `bench_steps`, `quality` and one of `clocks`. A cut or garbled object is a near miss."""
-        lines = _Lines(source)
+        lines = JsonLines(source)
         rows: list[Row] = []
         docs: list[Json] = []
-        for first, last, doc in _objects(lines):
+        for first, last, doc in json_objects(lines):
             if doc is None:
                 lines.near(first, "a result that is cut or garbled")
             elif _kind(set(doc)) in ("agg", "short"):
@@ -286,10 +146,10 @@ class Inferencex:
                 docs.append({k: v for k, v in doc.items() if not isinstance(v, (list, dict))})
         if rows:
             _name_series(rows, docs)
-            _send(emit, "bench_steps", rows)
+            send_rows(emit, "bench_steps", rows)
             dated = [r["line"] for r in rows if r["finished_at"]]
             kind = "local-no-zone" if dated else "none"
-            _send(emit, "clocks", [{"line": rows[0]["line"], "kind": kind, "resolution_s": 1.0 if dated else None}])
+            send_rows(emit, "clocks", [{"line": rows[0]["line"], "kind": kind, "resolution_s": 1.0 if dated else None}])
             notes = {
                 "date-after-run": (dated, "The time of the result is local, and was taken after the run."),
                 "all-failed": (
@@ -299,7 +159,7 @@ class Inferencex:
             }
             for name, (at, note) in notes.items():
                 if at:
-                    _note(emit, at[0], name, len(at), note)
+                    send_note(emit, at[0], name, len(at), note)
         return lines.close()
 
 

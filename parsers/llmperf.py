@@ -15,173 +15,33 @@ rate limit), the offered concurrency was not what the server saw: it is NULL (`m
 
 from __future__ import annotations
 
-import json
-import math
-import re
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from ..engine.json_objects import Json, JsonLines, json_keys, json_objects, num, pos
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
-from ..engine.tables import table
+from ..engine.send import Row, send_note, send_rows
 
 __all__ = ["PARSER"]
 
-MAX_CHARS = 512 << 20  # characters of one JSON object
-MAX_REJECTS = 10
 BATCH = 2_000  # rows of requests sent at once
-
-Json = dict[str, Any]
-Row = dict[str, Any]
-
-# --- JSON out of text. Parsers import only contracts, so the same few functions stand in every parser of benchmark results ------------
-
-_OPENS = re.compile(r"(?m)^[ \t,\[]*(?=\{)")
-_NEXT = re.compile(r"[\s,\[\]]*(?=\{)")
-_DECODE = json.JSONDecoder().raw_decode
-
-
-class _Lines:
-    """The blocks of a source and how its lines end: each line counts once, whatever the objects on it became."""
-
-    def __init__(self, source: Readable) -> None:
-        self.source, self.counts, self.done, self.total, self.open = source, Counts(), 0, 0, 0
-
-    def blocks(self) -> Iterator[str]:
-        for _, block in self.source.blocks():
-            self.total += block.count("\n")
-            self.open = not block.endswith("\n")
-            yield block
-
-    def add(self, first: int, last: int, how: str) -> None:
-        """Lines first..last are `how` as far as they are not counted yet; those passed over are something else."""
-        first = max(first, self.done + 1)
-        if last >= first:
-            self.counts.other += first - 1 - self.done
-            setattr(self.counts, how, getattr(self.counts, how) + last - first + 1)
-            self.done = last
-
-    def near(self, line: int, reason: str) -> None:
-        self.add(line, line, "near_miss")
-        if len(self.counts.rejects) < MAX_REJECTS:
-            self.counts.rejects.append((line, reason))
-
-    def close(self) -> Counts:
-        self.counts.other += self.total + self.open - self.done
-        return self.counts
-
-
-def _objects(lines: _Lines) -> Iterator[tuple[int, int, Json | None]]:
-    """The JSON objects of a text (one per line, behind each other, in a list) with their first and last line; None for one that is cut
-    or garbled. Memory holds one object and one block."""
-    blocks, text, line, need, last = lines.blocks(), "", 1, 0, False
-    while not last:
-        parts, have = [text], len(text)
-        while not last and have <= need:
-            block = next(blocks, "")
-            last = not block
-            parts.append(block)
-            have += len(block)
-        text, at = "".join(parts), 0
-        start = _OPENS.search(text)
-        while start is not None:
-            line += text.count("\n", at, start.end())
-            at = start.end()
-            found, cut = _decode(text, at)
-            if cut and not last and len(text) - at < MAX_CHARS:
-                break
-            if found is None:
-                yield line, line, None
-                start = _margin(text, at)
-                continue
-            first, line = line, line + text.count("\n", at, found[1])
-            at = found[1]
-            yield first, line, found[0]
-            start = _NEXT.match(text, at) or _OPENS.search(text, at)
-        if start is None:
-            line += text.count("\n", at)
-            text, need = "", 0
-        else:
-            begin = text.rfind("\n", 0, at) + 1
-            text = text[at if text[begin:at].strip() else begin :]
-            need = 2 * len(text)
-
-
-def _decode(text: str, at: int) -> tuple[tuple[Json, int] | None, bool]:
-    """The object at a place with its end, and whether the text ends inside it."""
-    try:
-        return _DECODE(text, at), False
-    except json.JSONDecodeError as error:
-        return None, error.pos >= len(text) - 12 or error.msg.startswith("Unterminated string")
-    except (ValueError, RecursionError):
-        return None, False
-
-
-def _margin(text: str, at: int) -> re.Match[str] | None:
-    """Behind a broken object: the next one that stands as far to the right. What is further in belongs to the broken one."""
-    before = text[text.rfind("\n", 0, at) + 1 : at]
-    margin = before if before.isspace() else ""
-    return re.compile(rf"(?m)^{margin}(?=\{{)").search(text, at + 1)
-
-
-def _num(value: Any, scale: float = 1.0) -> float | None:
-    """A finite number that is not negative; strings, booleans, inf, nan and the 1.797e308 that jq writes for inf are unknown."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    try:
-        number = float(value) * scale
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) and 0 <= number < 1e15 else None
-
-
-def _pos(value: Any, scale: float = 1.0) -> float | None:
-    """A number above zero: a time or a rate of 0 is how a benchmark writes that it has none."""
-    return _num(value, scale) or None
-
-
-def _sub(value: Any, *path: str) -> Json:
-    """The object at a path, empty where there is none."""
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value if isinstance(value, dict) else {}
-
-
-def _keys(text: str) -> set[str]:
-    """Names that stand as JSON keys in the first part of a text that begins like JSON."""
-    text = text[:65536].lstrip()
-    return set(re.findall(r'"([\w:.-]+)"\s*:', text)) if text[:1] in ("{", "[") else set()
-
-
-def _send(emit: Emit, target: str, rows: Sequence[Row]) -> None:
-    """Rows as a frame of the declared types; columns nobody filled stay out."""
-    import polars as pl
-
-    types: dict[str, Any] = {"VARCHAR": pl.String, "DOUBLE": pl.Float64, "BIGINT": pl.Int64, "INTEGER": pl.Int32}
-    schema = {c.name: types[c.type] for c in table(target).columns if any(r.get(c.name) is not None for r in rows)}
-    if schema:
-        emit(target, pl.DataFrame({n: [r.get(n) for r in rows] for n in schema}, schema=schema))
-
-
-def _note(emit: Emit, line: int, kind: str, n: int, note: str) -> None:
-    _send(emit, "quality", [{"line": line, "kind": kind, "n": n, "note": note}])
 
 
 def _summary(doc: Json, line: int) -> tuple[Row, list[str]]:
     """The row of a summary. Every statistic of llmperf leaves failed requests out."""
 
     def stat(name: str, which: str, scale: float = 1.0) -> float | None:
-        return _pos(doc.get(f"results_{name}_{which}"), scale)
+        return pos(doc.get(f"results_{name}_{which}"), scale)
 
-    completed, failed = _num(doc.get("results_num_completed_requests")), _num(doc.get("results_number_errors"))
-    row: Row = {"line": line, "step": 1, "concurrency": _pos(doc.get("num_concurrent_requests")), "completed": completed, "failed": failed}
-    row["requests"] = _num(doc.get("results_num_requests_started"))
-    ended = _num(doc.get("timestamp"))
+    completed, failed = num(doc.get("results_num_completed_requests")), num(doc.get("results_number_errors"))
+    row: Row = {"line": line, "step": 1, "concurrency": pos(doc.get("num_concurrent_requests")), "completed": completed, "failed": failed}
+    row["requests"] = num(doc.get("results_num_requests_started"))
+    ended = num(doc.get("timestamp"))
     row["finished_at"] = ended if ended and 1e9 < ended < 4.2e9 else None
     if not completed:
         return row, ["all-failed"] if completed == 0 else []
     row |= {
-        "req_s": _pos(doc.get("results_num_completed_requests_per_min"), 1 / 60),
-        "aggregate_tok_s": _pos(doc.get("results_mean_output_throughput_token_per_s")),
+        "req_s": pos(doc.get("results_num_completed_requests_per_min"), 1 / 60),
+        "aggregate_tok_s": pos(doc.get("results_mean_output_throughput_token_per_s")),
         "per_stream_tok_s": stat("request_output_throughput_token_per_s", "quantiles_p50")
         or stat("request_output_throughput_token_per_s", "mean"),
         "input_len": stat("number_input_tokens", "mean"),
@@ -203,15 +63,15 @@ def _summary(doc: Json, line: int) -> tuple[Row, list[str]]:
 def _response(doc: Json, line: int, number: int) -> Row:
     """The row of one individual response."""
     row: Row = {"line": line, "origin": "client", "run": 0, "request": str(number)}
-    latency = _pos(doc.get("end_to_end_latency_s"))
+    latency = pos(doc.get("end_to_end_latency_s"))
     if doc.get("error_code") is not None or doc.get("error_msg") or latency is None:
         return row | {"status": "failed"}
     return row | {
         "status": "ok",
         "latency_s": latency,
-        "ttft_s": _pos(doc.get("ttft_s")),
-        "prompt_tokens": _pos(doc.get("number_input_tokens")),
-        "output_tokens": _pos(doc.get("number_output_tokens")),
+        "ttft_s": pos(doc.get("ttft_s")),
+        "prompt_tokens": pos(doc.get("number_input_tokens")),
+        "output_tokens": pos(doc.get("number_output_tokens")),
     }
 
 
@@ -240,7 +100,7 @@ class Llmperf:
         return SAMPLES
 
     def claims(self, head: Head) -> Claim | Refusal | None:
-        keys = _keys(head.text)
+        keys = json_keys(head.text)
         if _is_summary(keys):
             return Claim(90, "a summary of llmperf")
         if _is_response(keys):
@@ -251,11 +111,11 @@ class Llmperf:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Rows of `bench_steps` or `requests`, `quality` and one of `clocks`. A cut or garbled object is a near miss."""
-        lines = _Lines(source)
+        lines = JsonLines(source)
         steps: list[Row] = []
         rows: list[Row] = []
         seen, clock, start = 0, "", 0
-        for first, last, doc in _objects(lines):
+        for first, last, doc in json_objects(lines):
             if doc is None:
                 lines.near(first, "an object that is cut or garbled")
                 continue
@@ -264,7 +124,7 @@ class Llmperf:
                 steps.append(row | {"step": len(steps) + 1})
                 clock = "utc" if row["finished_at"] else clock
                 for kind in odd:
-                    _note(emit, first, kind, 1, _NOTES[kind])
+                    send_note(emit, first, kind, 1, _NOTES[kind])
             elif _is_response(set(doc)):
                 rows.append(_response(doc, first, seen))
                 seen += 1
@@ -273,12 +133,12 @@ class Llmperf:
             lines.add(first, last, "matched")
             start = start or first
             if len(rows) >= BATCH:
-                _send(emit, "requests", rows)
+                send_rows(emit, "requests", rows)
                 rows = []
-        _send(emit, "requests", rows)
-        _send(emit, "bench_steps", steps)
+        send_rows(emit, "requests", rows)
+        send_rows(emit, "bench_steps", steps)
         if start:
-            _send(emit, "clocks", [{"line": start, "kind": clock or "none", "resolution_s": 1.0 if clock else None}])
+            send_rows(emit, "clocks", [{"line": start, "kind": clock or "none", "resolution_s": 1.0 if clock else None}])
         return lines.close()
 
 

@@ -32,6 +32,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
+from ..engine.send import middle, send_clock, send_oddities
 
 if TYPE_CHECKING:
     import polars as pl
@@ -238,30 +239,18 @@ def _block(first: int, text: str, state: _State, emit: Emit) -> None:
 
 def _finish(state: _State, emit: Emit) -> None:
     """One clock, the cards, one quality row per oddity."""
-    from statistics import median
-
     import polars as pl
 
     line = state.first_line or 1
     if state.first_line is not None:
-        steps = sorted(state.steps.elements())
-        row = {
-            "line": line, "kind": "local-no-zone" if state.timed else "none", "resolution_s": 1e-3 if state.timed else None,
-            "interval_s": float(median(steps)) if steps else None,
-        }  # fmt: skip
-        emit(
-            "clocks",
-            pl.DataFrame([row], schema={"line": pl.Int64, "kind": pl.String, "resolution_s": pl.Float64, "interval_s": pl.Float64}),
-        )
+        send_clock(emit, line, "local-no-zone" if state.timed else "none", 1e-3 if state.timed else None, middle(state.steps.elements()))
     if state.about:
         schema = {"line": pl.Int64, "name": pl.String, "uuid": pl.String, "bus_id": pl.String}
         emit("gpus", pl.DataFrame(list(state.about.values()), schema=schema))
     state.odd["gpu-by-appearance"] += len(state.cards)
     state.odd["gpu-unknown"] += state.unknown
     state.odd["no-rows"] += bool(state.headers) and not state.rows
-    odd = [(line, k, n, _NOTES[k]) for k, n in state.odd.items() if n]
-    if odd:
-        emit("quality", pl.DataFrame(odd, schema={"line": pl.Int64, "kind": pl.String, "n": pl.Int64, "note": pl.String}, orient="row"))
+    send_oddities(emit, line, state.odd, _NOTES)
 
 
 _U = "GPU-12345678-1234-1234-1234-123456789ab{}"

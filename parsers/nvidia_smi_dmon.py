@@ -40,6 +40,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
+from ..engine.send import send_clock, send_oddities
 
 if TYPE_CHECKING:
     import polars as pl
@@ -457,7 +458,6 @@ def _block(first: int, text: str, state: _State, emit: Emit) -> None:
 
 def _finish(state: _State, emit: Emit) -> None:
     """One clock per source, one quality row per oddity."""
-    import polars as pl
 
     line = state.first_line or 1
     if state.dated is False:
@@ -467,14 +467,8 @@ def _finish(state: _State, emit: Emit) -> None:
     if state.first_line is not None:
         kind = "none" if state.dated is None else "local-no-zone"
         resolution = None if state.dated is None else 1.0
-        row = {"line": line, "kind": kind, "resolution_s": resolution, "interval_s": state.interval}
-        emit(
-            "clocks",
-            pl.DataFrame([row], schema={"line": pl.Int64, "kind": pl.String, "resolution_s": pl.Float64, "interval_s": pl.Float64}),
-        )
-    odd = [{"line": line, "kind": k, "n": n, "note": _NOTES[k]} for k, n in state.odd.items() if n]
-    if odd:
-        emit("quality", pl.DataFrame(odd, schema={"line": pl.Int64, "kind": pl.String, "n": pl.Int64, "note": pl.String}))
+        send_clock(emit, line, kind, resolution, state.interval)
+    send_oddities(emit, line, state.odd, _NOTES)
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
+from ..engine.send import send_oddities
 
 __all__ = ["PARSER"]
 
@@ -187,9 +188,7 @@ def _finish(state: _State, emit: Emit) -> None:
         row = [(state.samples[0]["line"], state.clock, state.resolution, float(median(state.steps)))]
         clock = {"line": pl.Int64, "kind": pl.String, "resolution_s": pl.Float64, "interval_s": pl.Float64}
         emit("clocks", pl.DataFrame(row, schema=clock, orient="row"))
-    odd = [(1, k, n, _NOTES[k]) for k, n in state.odd.items() if n]
-    if odd:
-        emit("quality", pl.DataFrame(odd, schema={"line": pl.Int64, "kind": pl.String, "n": pl.Int64, "note": pl.String}, orient="row"))
+    send_oddities(emit, 1, state.odd, _NOTES)
 
 
 _CARD = "GPU {}: NVIDIA A100-SXM4-80GB (UUID: GPU-12345678-1234-1234-1234-123456789ab{})\n"

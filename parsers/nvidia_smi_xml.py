@@ -38,6 +38,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
+from ..engine.send import middle, send_clock, send_oddities
 
 if TYPE_CHECKING:
     import polars as pl
@@ -332,25 +333,22 @@ def _piece(first: int, text: str, state: _State, emit: Emit) -> None:
 
 def _finish(state: _State, emit: Emit) -> None:
     """One clock, one row per card, one quality row per oddity."""
-    from statistics import median
-
     import polars as pl
 
     if state.first_line is None:
         return
-    steps = sorted(s for s in state.steps.elements() if s > 0)
     timed = state.last is not None
-    row = {
-        "line": state.first_line, "kind": "local-no-zone" if timed else "none", "resolution_s": 1.0 if timed else None,
-        "interval_s": float(median(steps)) if steps else None,
-    }  # fmt: skip
-    emit("clocks", pl.DataFrame([row], schema={"line": pl.Int64, "kind": pl.String, "resolution_s": pl.Float64, "interval_s": pl.Float64}))
+    send_clock(
+        emit,
+        state.first_line,
+        "local-no-zone" if timed else "none",
+        1.0 if timed else None,
+        middle(s for s in state.steps.elements() if s > 0),
+    )
     types = {"line": pl.Int64, "gpu": pl.Int32, "name": pl.String, "uuid": pl.String, "bus_id": pl.String, "memory_mib": pl.Float64}
     schema = types | {"power_limit_w": pl.Float64, "driver": pl.String, "mig": pl.Boolean}
     emit("gpus", pl.DataFrame(list(state.cards.values()), schema=schema))
-    odd = [(state.first_line, k, n, _NOTES[k]) for k, n in state.odd.items() if n]
-    if odd:
-        emit("quality", pl.DataFrame(odd, schema={"line": pl.Int64, "kind": pl.String, "n": pl.Int64, "note": pl.String}, orient="row"))
+    send_oddities(emit, state.first_line, state.odd, _NOTES)
 
 
 def _document(dtd: int, second: int, driver: str, gpu: str) -> str:

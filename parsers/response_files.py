@@ -36,13 +36,13 @@ prompt time does not (0.30+): make no prefill speed of them; a llama.cpp id does
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
+from ..engine.json_objects import nested, num
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 
 if TYPE_CHECKING:
@@ -164,29 +164,14 @@ class _Facts:
     extra: dict[str, float | None] = field(default_factory=dict)  # total_s: from receipt to end
 
 
-def _num(value: Any, scale: float = 1.0) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    try:
-        number = float(value) * scale
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) and 0 <= number < 1e15 else None
-
-
 def _count(value: Any) -> float | None:
-    number = _num(value)
+    number = num(value)
     return number if number is not None and number < 1e9 and number == int(number) else None
 
 
 def _epoch(value: Any) -> float | None:
-    number = _num(value)
+    number = num(value)
     return number if number is not None and 1e9 <= number < 4.2e9 else None
-
-
-def _sub(body: Json, key: str) -> Json:
-    value = body.get(key)
-    return value if isinstance(value, dict) else {}
 
 
 def _dicts(value: Any) -> list[Json]:
@@ -221,31 +206,31 @@ def _prompt(total: float | None, cached: float | None) -> dict[str, float | None
 
 def _usage(body: Json) -> dict[str, float | None]:
     """OpenAI (prompt_tokens, completion_tokens), its Responses API and Anthropic (input_tokens, output_tokens)."""
-    usage = _sub(body, "usage")
+    usage = nested(body, "usage")
     if "input_tokens" in usage and "cache_read_input_tokens" in usage:  # Anthropic counts cached tokens beside, not inside
         prompt = {"prompt_tokens": _count(usage["input_tokens"]), "cached_tokens": _count(usage["cache_read_input_tokens"])}
         return {**prompt, "output_tokens": _count(usage.get("output_tokens"))}
     total = _count(usage.get("prompt_tokens", usage.get("input_tokens")))
-    details = _sub(usage, "prompt_tokens_details") or _sub(usage, "input_tokens_details")
+    details = nested(usage, "prompt_tokens_details") or nested(usage, "input_tokens_details")
     output = _count(usage.get("completion_tokens", usage.get("output_tokens")))
     return {**_prompt(total, _count(details.get("cached_tokens"))), "output_tokens": output}
 
 
 def _timings(body: Json) -> dict[str, float | None]:
-    timings = _sub(body, "timings")
+    timings = nested(body, "timings")
     return {
         "prompt_tokens": _count(timings.get("prompt_n")),
         "cached_tokens": _count(timings.get("cache_n")),
         "output_tokens": _count(timings.get("predicted_n")),
         "drafted_tokens": _count(timings.get("draft_n")),
         "accepted_tokens": _count(timings.get("draft_n_accepted")),
-        "prompt_ms": _num(timings.get("prompt_ms")),
-        "decode_ms": _num(timings.get("predicted_ms")),
+        "prompt_ms": num(timings.get("prompt_ms")),
+        "decode_ms": num(timings.get("predicted_ms")),
     }
 
 
 def _has_timings(body: Json) -> bool:
-    timings = _sub(body, "timings")
+    timings = nested(body, "timings")
     return "prompt_ms" in timings or "predicted_ms" in timings
 
 
@@ -274,7 +259,7 @@ def _finish(reason: Any) -> str | None:
 
 
 def _has_text(choice: Json) -> bool:
-    delta = _sub(choice, "delta")
+    delta = nested(choice, "delta")
     return bool(choice.get("text")) or any(delta.get(k) for k in ("content", "reasoning_content", "reasoning", "tool_calls"))
 
 
@@ -321,14 +306,14 @@ def _ollama(body: Json, sse: bool) -> _Facts | None:
         return None
     if body.get("done_reason") in ("load", "unload") and "eval_count" not in body:
         return None  # a preload: no request was served
-    total, load = _num(body.get("total_duration"), 1e-6), _num(body.get("load_duration"), 1e-6)
-    prompt, decode = _num(body.get("prompt_eval_duration"), 1e-6), _num(body.get("eval_duration"), 1e-6)
+    total, load = num(body.get("total_duration"), 1e-6), num(body.get("load_duration"), 1e-6)
+    prompt, decode = num(body.get("prompt_eval_duration"), 1e-6), num(body.get("eval_duration"), 1e-6)
     queue = total - load - prompt - decode if None not in (total, load, prompt, decode) else None  # type: ignore[operator]
     stamp = _iso(body["created_at"])
     return _Facts(
         chunk=True,
         done=body["done"],
-        token=bool(body.get("response")) or any(_sub(body, "message").get(k) for k in ("content", "thinking", "tool_calls")),
+        token=bool(body.get("response")) or any(nested(body, "message").get(k) for k in ("content", "thinking", "tool_calls")),
         server="ollama",
         at=stamp[0] if stamp else None,
         at_step=stamp[1] if stamp else 1.0,
@@ -345,7 +330,7 @@ def _ollama(body: Json, sse: bool) -> _Facts | None:
 
 
 def _sglang_native(body: Json, sse: bool) -> _Facts | None:
-    meta = _sub(body, "meta_info")
+    meta = nested(body, "meta_info")
     if not meta or not ({"completion_tokens", "prompt_tokens", "finish_reason"} & meta.keys()):
         return None
     status, key = _finish(meta.get("finish_reason")), meta.get("id")
@@ -366,7 +351,7 @@ def _sglang_native(body: Json, sse: bool) -> _Facts | None:
 
 
 def _tgi(body: Json, sse: bool) -> _Facts | None:
-    details = _sub(body, "details")
+    details = nested(body, "details")
     ended = isinstance(body.get("generated_text"), str)
     token = isinstance(body.get("token"), dict)
     if not (ended and ("generated_tokens" in details or token)) and not (sse and token and "generated_text" in body):

@@ -32,6 +32,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
+from ..engine.send import send_oddities
 
 if TYPE_CHECKING:
     import polars as pl
@@ -279,9 +280,7 @@ def _finish(state: _State, emit: Emit) -> None:
         types = {"line": pl.Int64, "host": pl.String, "gpu": pl.Int32, "name": pl.String, "bus_id": pl.String}
         schema = types | {"memory_mib": pl.Float64, "power_limit_w": pl.Float64}
         emit("gpus", pl.DataFrame([{k: c.get(k) for k in schema} for c in state.cards.values()], schema=schema))
-    odd = [(state.first_line or 1, k, n, _NOTES[k]) for k, n in state.odd.items() if n]
-    if odd:
-        emit("quality", pl.DataFrame(odd, schema={"line": pl.Int64, "kind": pl.String, "n": pl.Int64, "note": pl.String}, orient="row"))
+    send_oddities(emit, state.first_line or 1, state.odd, _NOTES)
 
 
 _SAMPLES = (

@@ -29,159 +29,21 @@ NULL (`tokens-unusable`). Without streaming the first token is the whole answer:
 
 from __future__ import annotations
 
-import json
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from ..engine.json_objects import Json, JsonLines, json_keys, json_objects, num, pos
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
-from ..engine.tables import table
+from ..engine.send import Row, send_note, send_rows
 
 __all__ = ["PARSER"]
 
-MAX_CHARS = 512 << 20  # characters of one JSON object
-MAX_REJECTS = 10
 REACHED = 0.8  # mean requests in flight over the cap, from which the cap counts as offered under a finite rate
 RETOKENIZED = 0.7  # retokenized over reported output tokens, below which the reported ones are not believed
 SAME = 0.002  # TTFT within this of the latency: nothing was streamed
 BURST_GAP_S = 0.002
-
-Json = dict[str, Any]
-Row = dict[str, Any]
-
-# --- JSON out of text. Parsers import only contracts, so the same few functions stand in every parser of benchmark results ------------
-
-_OPENS = re.compile(r"(?m)^[ \t,\[]*(?=\{)")
-_NEXT = re.compile(r"[\s,\[\]]*(?=\{)")
-_DECODE = json.JSONDecoder().raw_decode
-
-
-class _Lines:
-    """The blocks of a source and how its lines end: each line counts once, whatever the objects on it became."""
-
-    def __init__(self, source: Readable) -> None:
-        self.source, self.counts, self.done, self.total, self.open = source, Counts(), 0, 0, 0
-
-    def blocks(self) -> Iterator[str]:
-        for _, block in self.source.blocks():
-            self.total += block.count("\n")
-            self.open = not block.endswith("\n")
-            yield block
-
-    def add(self, first: int, last: int, how: str) -> None:
-        """Lines first..last are `how` as far as they are not counted yet; those passed over are something else."""
-        first = max(first, self.done + 1)
-        if last >= first:
-            self.counts.other += first - 1 - self.done
-            setattr(self.counts, how, getattr(self.counts, how) + last - first + 1)
-            self.done = last
-
-    def near(self, line: int, reason: str) -> None:
-        self.add(line, line, "near_miss")
-        if len(self.counts.rejects) < MAX_REJECTS:
-            self.counts.rejects.append((line, reason))
-
-    def close(self) -> Counts:
-        self.counts.other += self.total + self.open - self.done
-        return self.counts
-
-
-def _objects(lines: _Lines) -> Iterator[tuple[int, int, Json | None]]:
-    """The JSON objects of a text (one per line, behind each other, in a list) with their first and last line; None for one that is cut
-    or garbled. Memory holds one object and one block."""
-    blocks, text, line, need, last = lines.blocks(), "", 1, 0, False
-    while not last:
-        parts, have = [text], len(text)
-        while not last and have <= need:
-            block = next(blocks, "")
-            last = not block
-            parts.append(block)
-            have += len(block)
-        text, at = "".join(parts), 0
-        start = _OPENS.search(text)
-        while start is not None:
-            line += text.count("\n", at, start.end())
-            at = start.end()
-            found, cut = _decode(text, at)
-            if cut and not last and len(text) - at < MAX_CHARS:
-                break
-            if found is None:
-                yield line, line, None
-                start = _margin(text, at)
-                continue
-            first, line = line, line + text.count("\n", at, found[1])
-            at = found[1]
-            yield first, line, found[0]
-            start = _NEXT.match(text, at) or _OPENS.search(text, at)
-        if start is None:
-            line += text.count("\n", at)
-            text, need = "", 0
-        else:
-            begin = text.rfind("\n", 0, at) + 1
-            text = text[at if text[begin:at].strip() else begin :]
-            need = 2 * len(text)
-
-
-def _decode(text: str, at: int) -> tuple[tuple[Json, int] | None, bool]:
-    """The object at a place with its end, and whether the text ends inside it."""
-    try:
-        return _DECODE(text, at), False
-    except json.JSONDecodeError as error:
-        return None, error.pos >= len(text) - 12 or error.msg.startswith("Unterminated string")
-    except (ValueError, RecursionError):
-        return None, False
-
-
-def _margin(text: str, at: int) -> re.Match[str] | None:
-    """Behind a broken object: the next one that stands as far to the right. What is further in belongs to the broken one."""
-    before = text[text.rfind("\n", 0, at) + 1 : at]
-    margin = before if before.isspace() else ""
-    return re.compile(rf"(?m)^{margin}(?=\{{)").search(text, at + 1)
-
-
-def _num(value: Any, scale: float = 1.0) -> float | None:
-    """A finite number that is not negative; strings, booleans, inf, nan and the 1.797e308 that jq writes for inf are unknown."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    try:
-        number = float(value) * scale
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) and 0 <= number < 1e15 else None
-
-
-def _pos(value: Any, scale: float = 1.0) -> float | None:
-    """A number above zero: a time or a rate of 0 is how a benchmark writes that it has none."""
-    return _num(value, scale) or None
-
-
-def _sub(value: Any, *path: str) -> Json:
-    """The object at a path, empty where there is none."""
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value if isinstance(value, dict) else {}
-
-
-def _keys(text: str) -> set[str]:
-    """Names that stand as JSON keys in the first part of a text that begins like JSON."""
-    text = text[:65536].lstrip()
-    return set(re.findall(r'"([\w:.-]+)"\s*:', text)) if text[:1] in ("{", "[") else set()
-
-
-def _send(emit: Emit, target: str, rows: Sequence[Row]) -> None:
-    """Rows as a frame of the declared types; columns nobody filled stay out."""
-    import polars as pl
-
-    types: dict[str, Any] = {"VARCHAR": pl.String, "DOUBLE": pl.Float64, "BIGINT": pl.Int64, "INTEGER": pl.Int32}
-    schema = {c.name: types[c.type] for c in table(target).columns if any(r.get(c.name) is not None for r in rows)}
-    if schema:
-        emit(target, pl.DataFrame({n: [r.get(n) for r in rows] for n in schema}, schema=schema))
-
-
-def _note(emit: Emit, line: int, kind: str, n: int, note: str) -> None:
-    _send(emit, "quality", [{"line": line, "kind": kind, "n": n, "note": note}])
-
 
 # --- one run ---------------------------------------------------------------------------------------------------------------------------
 
@@ -203,26 +65,26 @@ _NOTES = {
 
 def _serving(doc: Json) -> tuple[Row, list[str]]:
     """The row of one serving run and what is odd about it."""
-    completed = _num(doc.get("completed"))
+    completed = num(doc.get("completed"))
     row: Row = {
         "completed": completed,
-        "wall_s": _pos(doc.get("duration")),
-        "rate_rps": _pos(doc.get("request_rate")),
-        "concurrency": _pos(doc.get("max_concurrency")),
+        "wall_s": pos(doc.get("duration")),
+        "rate_rps": pos(doc.get("request_rate")),
+        "concurrency": pos(doc.get("max_concurrency")),
     }
     if not completed:
         return row, ["all-failed"] if completed == 0 else []
-    tokens_in, tokens_out = _pos(doc.get("total_input_tokens")), _pos(doc.get("total_output_tokens"))
-    row |= {column: _pos(doc.get(key)) for column, key in _STATS.items()}
+    tokens_in, tokens_out = pos(doc.get("total_input_tokens")), pos(doc.get("total_output_tokens"))
+    row |= {column: pos(doc.get(key)) for column, key in _STATS.items()}
     row |= {
-        "req_s": _pos(doc.get("request_throughput")),
-        "mean_concurrency": _pos(doc.get("concurrency")),
+        "req_s": pos(doc.get("request_throughput")),
+        "mean_concurrency": pos(doc.get("concurrency")),
         "input_tokens": tokens_in,
         "output_tokens": tokens_out,
         "input_len": tokens_in and tokens_in / completed,
         "output_len": tokens_out and tokens_out / completed,
-        "aggregate_tok_s": tokens_out and _pos(doc.get("output_throughput")),
-        "accept_len": _pos(doc.get("accept_length")),
+        "aggregate_tok_s": tokens_out and pos(doc.get("output_throughput")),
+        "accept_len": pos(doc.get("accept_length")),
     }
     row["aggregate_counts"] = "output" if row["aggregate_tok_s"] else None
     return row, _doubt(doc, row)
@@ -231,7 +93,7 @@ def _serving(doc: Json) -> tuple[Row, list[str]]:
 def _doubt(doc: Json, row: Row) -> list[str]:
     """Takes out what cannot be believed and says why."""
     odd = []
-    retokenized, reported = _num(doc.get("total_output_tokens_retokenized")), row["output_tokens"]
+    retokenized, reported = num(doc.get("total_output_tokens_retokenized")), row["output_tokens"]
     instant = any(doc.get(k) == 0 for k in ("mean_ttft_ms", "median_ttft_ms")) and row["e2e_mean_ms"]
     if instant or (retokenized is not None and reported and retokenized < RETOKENIZED * reported):
         row |= dict.fromkeys(_TOKENS)
@@ -251,14 +113,14 @@ def _whole(first: float | None, latency: float | None) -> bool:
 
 def _offline(doc: Json) -> tuple[Row, list[str]]:
     """`bench_offline_throughput`: everything at once, inside the process."""
-    completed = _num(doc.get("successful_requests"))
-    rate = _pos(doc.get("output_throughput"))
+    completed = num(doc.get("successful_requests"))
+    rate = pos(doc.get("output_throughput"))
     row: Row = {
         "completed": completed,
-        "wall_s": _pos(doc.get("total_latency")),
-        "input_tokens": _pos(doc.get("total_input_tokens")),
-        "output_tokens": _pos(doc.get("total_output_tokens")),
-        "req_s": _pos(doc.get("request_throughput")),
+        "wall_s": pos(doc.get("total_latency")),
+        "input_tokens": pos(doc.get("total_input_tokens")),
+        "output_tokens": pos(doc.get("total_output_tokens")),
+        "req_s": pos(doc.get("request_throughput")),
         "aggregate_tok_s": rate,
         "aggregate_counts": "output" if rate else None,
     }
@@ -270,8 +132,8 @@ def _offline(doc: Json) -> tuple[Row, list[str]]:
 
 def _one_batch(doc: Json) -> tuple[Row, list[str]]:
     """`bench_one_batch` and its server variant: every request of the batch has the same lengths."""
-    batch, n_in, n_out = (_pos(doc.get(k)) for k in ("batch_size", "input_len", "output_len"))
-    rate = _pos(doc.get("median_decode_throughput")) or _pos(doc.get("output_throughput"))
+    batch, n_in, n_out = (pos(doc.get(k)) for k in ("batch_size", "input_len", "output_len"))
+    rate = pos(doc.get("median_decode_throughput")) or pos(doc.get("output_throughput"))
     row: Row = {
         "concurrency": batch,
         "requests": batch,
@@ -279,12 +141,12 @@ def _one_batch(doc: Json) -> tuple[Row, list[str]]:
         "output_len": n_out,
         "input_tokens": batch * n_in if batch and n_in else None,
         "output_tokens": batch * n_out if batch and n_out else None,
-        "wall_s": _pos(doc.get("total_latency")) or _pos(doc.get("latency")),
-        "ttft_mean_ms": _pos(doc.get("prefill_latency"), 1e3),
-        "tpot_p50_ms": _pos(doc.get("median_decode_latency"), 1e3),
+        "wall_s": pos(doc.get("total_latency")) or pos(doc.get("latency")),
+        "ttft_mean_ms": pos(doc.get("prefill_latency"), 1e3),
+        "tpot_p50_ms": pos(doc.get("median_decode_latency"), 1e3),
         "aggregate_tok_s": rate,
         "aggregate_counts": "output" if rate else None,
-        "accept_len": _pos(doc.get("acc_length")),
+        "accept_len": pos(doc.get("acc_length")),
     }
     return row, []
 
@@ -325,11 +187,11 @@ def _requests(doc: Json, row: Row, line: int, run: int) -> list[Row]:
     out = []
     for i, (ttft, itls, error, n_in, n_out) in enumerate(zip(ttfts, *arrays)):
         one: Row = {"line": line, "origin": "client", "run": run, "request": str(i), "concurrency": row["concurrency"]}
-        first, gaps = _pos(ttft), _gaps(itls)
-        if error or not (first or itls or _pos(n_out)):
+        first, gaps = pos(ttft), _gaps(itls)
+        if error or not (first or itls or pos(n_out)):
             out.append(one | {"status": "failed"})
             continue
-        one |= {"status": "ok", "prompt_tokens": _pos(n_in), "output_tokens": _pos(n_out) if believed else None}
+        one |= {"status": "ok", "prompt_tokens": pos(n_in), "output_tokens": pos(n_out) if believed else None}
         one["latency_s"] = first + sum(gaps) if first and gaps is not None else None
         if streamed and first:
             one |= {"ttft_s": first} | _arrivals(gaps)
@@ -368,7 +230,7 @@ def _setup(doc: Json, kind: str) -> tuple[tuple[str, str], ...]:
         lengths = [(name, doc.get(key)) for name, key in keys.items()]
     else:
         lengths = [("out", doc.get("sharegpt_output_len"))]
-    return (*parts, *((name, f"{value:g}" if _num(value) is not None else "") for name, value in lengths))
+    return (*parts, *((name, f"{value:g}" if num(value) is not None else "") for name, value in lengths))
 
 
 def _name_series(rows: list[Row]) -> None:
@@ -394,7 +256,7 @@ class SglangBench:
         return SAMPLES
 
     def claims(self, head: Head) -> Claim | Refusal | None:
-        keys = _keys(head.text)
+        keys = json_keys(head.text)
         kind = _kind(keys)
         if kind:
             return Claim(90, f"results of SGLang's benchmarks ({kind})")
@@ -404,10 +266,10 @@ class SglangBench:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Rows of `bench_steps`, `requests`, `quality` and one of `clocks`. A cut or garbled object is a near miss."""
-        lines = _Lines(source)
+        lines = JsonLines(source)
         rows: list[Row] = []
         notes: dict[str, list[int]] = {}
-        for first, last, doc in _objects(lines):
+        for first, last, doc in json_objects(lines):
             kind = _kind(set(doc)) if doc else None
             if doc is None:
                 lines.near(first, "a result that is cut or garbled")
@@ -415,17 +277,17 @@ class SglangBench:
                 lines.add(first, last, "matched")
                 row, odd = _ROW[kind](doc)
                 if kind == "serving":
-                    _send(emit, "requests", _requests(doc, row, first, len(rows)))
+                    send_rows(emit, "requests", _requests(doc, row, first, len(rows)))
                 whose = (kind, *(str(doc.get(k)) for k in ("backend", "tag", "run_name")))
                 rows.append(row | {"line": first, "whose": whose, "setup": _setup(doc, kind)})
                 for name in odd:
                     notes.setdefault(name, []).append(first)
         if rows:
             _name_series(rows)
-            _send(emit, "bench_steps", [{k: v for k, v in r.items() if k not in ("whose", "setup")} for r in rows])
-            _send(emit, "clocks", [{"line": rows[0]["line"], "kind": "none"}])
+            send_rows(emit, "bench_steps", [{k: v for k, v in r.items() if k not in ("whose", "setup")} for r in rows])
+            send_rows(emit, "clocks", [{"line": rows[0]["line"], "kind": "none"}])
         for name, at in notes.items():
-            _note(emit, at[0], name, len(at), _NOTES[name])
+            send_note(emit, at[0], name, len(at), _NOTES[name])
         return lines.close()
 
 

@@ -9,7 +9,7 @@ What it reads, alone or inside a report or a log, several in one file:
 - tables that lie on their side: concurrency in the header cells (`4-conc agg`, `c=8`) or in a first row
 
 A table counts where one column is the offered concurrency in positive whole numbers (or an offered request rate) and at least one
-other column is a token rate, a latency or a duration. Columns are found by meaning (engine/columns.py), in any order.
+other column is a token rate, a latency or a duration. Columns are found by meaning (engine/headers.py), in any order.
 
 What the columns mean:
 
@@ -36,376 +36,22 @@ A table that starts after the first 256 KiB of a file whose head holds none is n
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..engine.columns import (
-    TARGETS,
-    TOK_S,
-    TOKEN_RATES,
-    Column,
-    System,
-    embedded,
-    fill_numbers,
-    label,
-    meaning,
-    plain,
-    token,
-)
+from ..engine.cells import token
+from ..engine.columns import TARGETS, Column, System, fill_numbers, label
+from ..engine.headers import TOK_S, TOKEN_RATES, embedded, meaning, plain
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
-
-if TYPE_CHECKING:
-    import polars as pl
+from ..engine.text_tables import HEADING, MAX_TABLE_LINES, READERS, Grid, caption_of, cut_end, starts
 
 __all__ = ["PARSER"]
 
 MAX_STEPS = 20_000  # a sweep has tens of rows; more is a log in the shape of a table
-MAX_TABLE_LINES = 5_000
 TAIL_LINES = 40  # a table may begin in the last lines of a block and go on in the next
 FIXED = ("requests", "completed", "failed", "input_tokens", "output_tokens", "input_len", "output_len", "mean_concurrency", "accept_len")
-
-
-# --- where a table may begin -------------------------------------------------------------------------------------------------------
-
-_S = r"|,;\t│┃║"
-_LOADS = (
-    r"conc\w*|con|simultan\w*|parall\w*|streams?|slots?|users?|clients?|vus?|nutzer|benutzer|utilisateurs|usuarios|sessions|connections|"
-    r"batch\w*|bs|c|n|b|np|npl|threads|workers|rps|qps|rate|in.?flight|outstanding|gleichzeit\w*|anfrag\w*|requêtes|offered|input load"
-)
-_MANY = r"conc|concurrent|streams?|users?|clients?|parallel|slots?"
-_AROUND = (
-    r"max(?:imum)?|num|number|of|n|no\.?|nb|de|request|client|offered|target|virtual|active|input|arrival|anzahl|"
-    r"nombre|requests?|reqs?|users?|streams?|"
-    r"clients?|connections?|sessions?|calls?|seqs?|sequences?|prompts?|jobs?|slots?|nutzer|benutzer|anfragen|size|"
-    r"level|limit|count|rate|load|in|"
-    r"simultanée?s?|concurrente?s?|parallèles|gleichzeitige?|parallele|achieved|measured|effective|mean|avg"
-)
-_HEADER = (
-    rf"(?i)(?:^|[{_S}]|\s\s)[\s>*_`\"'#(]*(?:(?:{_AROUND})[\s_-]+){{0,3}}(?:{_LOADS})(?:[\s_-]+(?:{_AROUND})){{0,3}}"
-    rf"(?:\s*[(\[][^)\]{_S}]{{0,40}}[)\]])?[\s*_`\"':.#]*(?:$|[{_S}]|\s\s)|^[\s>]*(?:c|n|b|bs|conc\w*|users?|streams?|"
-    rf"clients?|slots?|batch)\s[^=:|]{{3,100}}$"
-)
-_SIDE_CELL = (
-    rf"(?:^|[{_S}]|\s\s)[^{_S}]{{0,40}}?(?:\b\d+[\s-]?x?[\s-]?(?:{_MANY})\b|\b(?:c|n|b|bs|{_MANY}|concurrency|"
-    rf"batch)\s?[=@]?\s?\d+\b|@\s?\d+\b)"
-    rf"[^{_S}]{{0,30}}"
-)
-_SIDE_HINT = rf"(?i)\d[\s-]?x?[\s-]?(?:{_MANY})\b|\b(?:c|n|b|bs|{_MANY}|concurrency|batch)\s?[=@]?\s?\d|@\s?\d"
-_SIDEWAYS = rf"(?i){_SIDE_CELL}(?:[{_S}].*)?{_SIDE_CELL}(?:$|[{_S}]|\s\s)"
-_DATA = (
-    rf"(?:^|[{_S}]|\s)[\s*_~≈`\"'>×x]*\d[\d.,]*k?\s*(?:[{_S}*_`\"'\s]|$)|^[\s>]*[|+:=─━┼├┡╞┠╟╠┣-][\s|+:=─━┼┤├┡╞╇┿╪╡┩┠╟╢╠╬╣┣╋┫╂┨-]{{2,}}$"
-)
-_MEASURE = (
-    r"(?i)tok|t/s|tps|throughput|tput|ttft|tpot|itl|laten|wall|time|zeit|agg|per[ _-]|rps|qps|req|e2e|duration|"
-    r"elapsed|speed|durchsatz|débit|"
-    rf"dauer|durée|decode|tg\b|total|\bper\b|(?:[{_S}]|\s\s)\s*\d+\s*(?:[{_S}]|\s\s)"
-)
-_KEYS = (
-    r"concurrency|concurrent[ _](?:users|requests|streams|clients)|n_parallel|num_concurrent|streams|users|"
-    r"clients|parallel|conc|batch_size|bs|c|n"
-)
-_KEYED = rf"(?i)(?:^|[\s,;(\[|])(?:{_KEYS})\s?[=:]\s?(\d{{1,6}})\b"
-_KEYED_VALUE = (
-    r"(?i)(?:agg\w*|tps|tok\w*(?:/s)?|t/s|through\w*|tput|wall\w*|ttft\w*|tpot\w*|latency\w*|"
-    r"per.?stream\w*|elapsed|duration)(?:\s\(?[\w/]{1,6}\)?)?\s?[=:]\s?[~≈]?\d"
-)
-_BANNER = (
-    r"(?i)^\W*(?:[a-z]+\W+){0,3}?(\d{1,6})\s+(?:concurrent|parallel|simultaneous)\s+(?:streams?|requests?|"
-    r"users?|clients?|sessions?|connections?)\b"
-)
-_ALONE = (
-    r"(?i)^[\s#=>*\[(-]*(?:(?:max )?concurrency(?: level)?|concurrent (?:users|requests|streams|clients)|n_parallel|"
-    r"streams|users|clients|"
-    r"parallel(?: requests)?|conc|c|n)\s*[:=]\s*(\d{1,6})[\s=*\])#-]*$"
-)
-_SUFFIXED = (
-    r"(?i)^\s*[\w.-]*(?:tps|tok_?s|throughput|tput|agg\w*|per_stream\w*|ttft\w*|latency\w*|"
-    r"wall\w*)[\w.-]*[_-](?:n|c|conc|x)(\d{1,6})\s*[:=]"
-)
-_HEADING = r"^\s*(?:>\s*)*(?:#{1,6}\s+(.{1,120})|\*\*([^*|]{1,120})\*\*:?|(?:table|figure|tabelle|tableau)\s*\d*\s*[:.]\s*(.{1,120}))$"
-
-
-def _starts(lines: pl.Series) -> list[tuple[int, str]]:
-    """Indices where a table, an inline row, a block or a suffixed key may begin: vectorised, a few per cent of a log at most."""
-    import polars as pl
-
-    frame = pl.DataFrame({"line": lines})
-    text = pl.when(pl.col("line").str.len_bytes() <= 1500).then(pl.col("line")).otherwise(pl.lit(""))
-    side = pl.when((text.str.len_bytes() <= 600) & text.str.contains(_SIDE_HINT)).then(text).otherwise(pl.lit(""))
-    data = text.str.contains(_DATA)
-    soon = data.shift(-1).fill_null(False) | data.shift(-2).fill_null(False) | data.shift(-3).fill_null(False)
-    json = text.str.contains(r"^\s*[{\[]?\s*[{\"]\w+\"?\s*:")
-    kinds = {
-        "table": soon & ((text.str.contains(_MEASURE) & text.str.contains(_HEADER)) | side.str.contains(_SIDEWAYS)),
-        "inline": ~json & text.str.contains(_KEYED) & text.str.contains(_KEYED_VALUE),
-        "block": ~json & (text.str.contains(_BANNER) | text.str.contains(_ALONE)),
-        "suffix": ~json & text.str.contains(_SUFFIXED),
-    }
-    marks = frame.select(**kinds).with_row_index("i").filter(pl.any_horizontal(*kinds))
-    rows = marks.to_dict(as_series=False)
-    return [(i, kind) for n, i in enumerate(rows["i"]) for kind in kinds if rows[kind][n]]
-
-
-# --- lines -> grids ----------------------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Grid:
-    """A table as cells. `status` tells how each of its lines ended; `stop` is the index after its last line; `runs_on` that the text
-    ended before the table did. Lines are indices into the text until `read` adds the number of the first."""
-
-    header: list[str]
-    at: int
-    rows: list[tuple[int, list[str]]] = field(default_factory=list)
-    status: dict[int, str] = field(default_factory=dict)
-    rejects: list[tuple[int, str]] = field(default_factory=list)
-    stop: int = 0
-    runs_on: bool = False
-    caption: str = ""
-
-
-_QUOTE = re.compile(r"^\s*(?:>\s?)*\s*")
-_RULE = re.compile(r"[\s|+:=─━┼┤├┡╞╇┿╪╡┩┠╟╢╠╬╣┣╋┫╂┨┴┻╧┘└┗┛╚╝╩═╤┬┳┌┐┏┓╔╗╦─╭╮╰╯-]*")
-_BARS = str.maketrans("│┃║¦", "||||")
-
-
-def _pipe_cells(line: str) -> list[str] | None:
-    text = _QUOTE.sub("", line).translate(_BARS).rstrip()
-    if "|" not in text:
-        return None
-    cells = [c.strip() for c in re.split(r"(?<!\\)\|", text)]
-    return cells[1 if text.startswith("|") else 0 : -1 if text.endswith("|") and len(cells) > 1 else None]
-
-
-def _csv_cells(line: str, sign: str) -> list[str] | None:
-    if sign not in line:
-        return None
-    try:
-        return [c.strip() for c in next(csv.reader([_QUOTE.sub("", line)], delimiter=sign, skipinitialspace=True))]
-    except (csv.Error, StopIteration):
-        return None
-
-
-def _blank_cells(line: str, pattern: str) -> list[str] | None:
-    text = _QUOTE.sub("", line).strip()
-    return re.split(pattern, text) if text else None
-
-
-@lru_cache(maxsize=64)
-def _splitter(layout: str) -> Any:
-    if layout == "pipe":
-        return _pipe_cells
-    if layout in (",", ";", "\t"):
-        return lambda line: _csv_cells(line, layout)
-    return lambda line: _blank_cells(line, layout)
-
-
-def _is_load(header: Sequence[str]) -> bool:
-    roles = [meaning(h) for h in header]
-    if any(m.role in ("concurrency", "rate", "rps") for m in roles):
-        return True
-    return sum(embedded(h)[0] is not None for h in header) >= 2
-
-
-def _layouts(header: str) -> Iterator[str]:
-    """Layouts a header line may have, the most telling first."""
-    if "|" in header.translate(_BARS):
-        yield "pipe"
-        return
-    yield from sorted((s for s in "\t;," if s in header), key=lambda s: -header.count(s))
-    yield r"\s{2,}|\t"
-    yield r"\s+"
-
-
-def _table_at(lines: Sequence[str], at: int) -> Grid | None:
-    """The table whose header is line `at`, in the first layout that gives rows."""
-    for layout in _layouts(lines[at]):
-        split = _splitter(layout)
-        header = split(lines[at])
-        if not header or len(header) < 2 or len(header) > 80 or not _is_load(header):
-            continue
-        while len(header) > 2 and not header[-1]:
-            header.pop()
-        grid = _rows(lines, at, header, split, layout)
-        if grid.rows:
-            return grid
-    return None
-
-
-def _fitted(line: str, split: Any, width: int, blanks: bool) -> list[str] | None:
-    """The cells of a row. Empty cells beyond the header go; right-aligned numbers may stand one blank apart."""
-    cells: list[str] | None = split(line)
-    while cells and len(cells) > width and not cells[-1]:
-        cells.pop()
-    single = _blank_cells(line, r"\s+") if blanks and cells and len(cells) != width else None
-    return single if single and len(single) == width else cells
-
-
-def _rows(lines: Sequence[str], at: int, header: list[str], split: Any, layout: str) -> Grid:
-    """The rows under a header. A row whose cells do not fit the header is a near miss: a shifted value would be a wrong one."""
-    grid = Grid(header, at, status={at: "matched"}, stop=at + 1)
-    strays, headed, blanks = 0, False, layout in (r"\s{2,}|\t", r"\s+")
-    for i in range(at + 1, min(len(lines), at + MAX_TABLE_LINES)):
-        line = lines[i]
-        if _RULE.fullmatch(_QUOTE.sub("", line)):
-            blank = not _QUOTE.sub("", line)
-            strays += blank and bool(grid.rows)
-            if not blank:
-                grid.status[i] = "noise"
-            if strays > (0 if blanks else 2):
-                break
-            continue
-        cells = _fitted(line, split, len(header), blanks)
-        same = cells is not None and [c.lower() for c in cells] == [h.lower() for h in header]
-        if cells and not same and grid.rows and (strays or not any(token(c).digits for c in cells)) and _is_load(cells):
-            break  # the header of the next table
-        if (same and headed) or re.match(r"\s*#{1,6} ", line):
-            break  # the same header again under a heading of its own
-        if cells and len(cells) == len(header):
-            if same:
-                grid.status[i] = "noise"
-            else:
-                grid.rows.append((i, cells))
-            grid.stop, strays, headed = i + 1, 0, False
-            continue
-        numbers = [bool(token(c).digits) and not token(c).why for c in cells or ()]
-        if cells and len(cells) > 1 and any(numbers) and (layout == "pipe" or numbers[0]):
-            grid.status[i] = "near_miss"
-            grid.rejects.append((i, f"{len(cells)} cells under {len(header)} headers"))
-            grid.stop, strays = i + 1, strays + 1
-            continue
-        strays, headed = strays + 1, True
-        if blanks or strays > 2 or not grid.rows:
-            break
-    else:
-        grid.runs_on = True
-    grid.status = {i: s for i, s in grid.status.items() if i < grid.stop}
-    return grid
-
-
-_VALUE = r"[~≈]?\d[\d.,]*\s?(?:tok(?:en)?s?/s(?:ec\w*)?|t/s|tps|req/s|ms|min|s(?:ec\w*)?|x|×|%)?(?:\s?(?:±|\+/-)\s?[\d.,]+)?"
-_PAIR = re.compile(
-    rf"(?:^|[\s,;|(\[])(?P<k>[A-Za-z](?:[\w./ -]{{0,40}}?\w)?(?:\s?\([\w/ .]{{1,12}}\))?)\s?[=:]\s*(?P<v>{_VALUE})(?=$|[\s,;|)\]])"
-)
-_TOLD = re.compile(
-    r"(?P<v>\d+) (?P<k>ok|succeeded|successful|completed|failed|errors)\b|"
-    r"(?P<k2>wall(?:[- ]?clock)?(?: time)?)\s+(?P<v2>\d[\d.]*\s?(?:ms|min|s(?:ec\w*)?))\b"
-)
-_STOP = re.compile(r"^\s*(?:={3,}|\$ |```)")
-_CONSOLE = re.compile(
-    r"(?i)benchmark duration|serving benchmark|successful requests:|time taken for tests|max(?:imum)? request concurrency"
-)
-
-
-def _pairs(line: str) -> dict[str, str]:
-    out = {re.sub(r"\s+", " ", m["k"]).strip(): m["v"].strip() for m in _PAIR.finditer(line)}
-    for m in _TOLD.finditer(line):
-        out.setdefault(m["k"] or m["k2"], m["v"] or m["v2"])
-    return out
-
-
-def _grid_of(records: list[tuple[int, dict[str, str]]], load: str) -> Grid:
-    """Records of key and value as a table: one column per key."""
-    keys = list(dict.fromkeys(k for _, record in records for k in record if k != load))
-    rows = [(i, [record.get(k, "") for k in (load, *keys)]) for i, record in records]
-    return Grid([load, *keys], records[0][0], rows=rows)
-
-
-def _inline_at(lines: Sequence[str], at: int) -> Grid | None:
-    """Consecutive lines of `c=4 aggregate=49.1 wall=15.6s`."""
-    records: list[tuple[int, dict[str, str]]] = []
-    load, i = "", at
-    while i < len(lines) and i <= (records[-1][0] if records else at) + 3:
-        found = re.search(_KEYED, lines[i])
-        pairs = _pairs(lines[i]) if found and len(lines[i]) <= 2000 and not _CONSOLE.search(lines[i]) else {}
-        key = next((k for k in pairs if meaning(k).role == "concurrency"), "")
-        if key and (not load or key == load):
-            load = key
-            records.append((i, pairs))
-        i += 1
-    if not records or len(records[0][1]) < 2:
-        return None
-    grid = _grid_of(records, load)
-    grid.status = {i: "matched" for i, _ in records}
-    grid.stop, grid.runs_on = records[-1][0] + 1, i >= len(lines)
-    return grid
-
-
-def _blocks_at(lines: Sequence[str], at: int) -> Grid | None:
-    """Blocks that open with their concurrency and go on in pairs, up to the next such line."""
-    records: list[tuple[int, dict[str, str]]] = []
-    status: dict[int, str] = {}
-    i, idle, load, closed = at, 0, "concurrency", False
-    while i < len(lines) and idle <= 20:
-        found = re.search(_BANNER, lines[i]) or re.search(_ALONE, lines[i])
-        if found and len(lines[i]) <= 200:
-            records.append((i, {"concurrency": found.group(1)}))
-            bare = re.match(r"(?i)^\W*([cn])\s*[:=]", lines[i])
-            load = bare.group(1) if bare else load
-            status[i], idle, closed = "matched", 0, False
-        elif _CONSOLE.search(lines[i]):
-            return None
-        elif re.match(r"\s*#", lines[i]):
-            break
-        elif _STOP.match(lines[i]):
-            closed, idle = True, idle + 1
-        elif records and not closed:
-            pairs = _pairs(lines[i]) if len(lines[i]) <= 400 else {}
-            # what follows a blank line or says a key again belongs to a block whose own first line was not understood
-            closed = any(k in records[-1][1] for k in pairs) or (len(records[-1][1]) > 1 and not lines[i].strip())
-            if pairs and not closed:
-                status[i], idle = "matched", 0
-                records[-1][1].update(pairs)
-            else:
-                idle += 1
-        else:
-            idle += 1
-        i += 1
-    grid = _grid_of([(i, {load: r.pop("concurrency"), **r}) for i, r in records], load) if records else None
-    if grid:
-        grid.status, grid.stop, grid.runs_on = status, max(status) + 1, i >= len(lines)
-    return grid
-
-
-def _suffixed_at(lines: Sequence[str], at: int) -> Grid | None:
-    """`aggregate_tps_n4: 269.03`: one record per concurrency, its line that of its first key."""
-    found: dict[str, tuple[int, dict[str, str]]] = {}
-    status: dict[int, str] = {}
-    i, idle = at, 0
-    while i < len(lines) and idle <= 3:
-        hit = re.search(_SUFFIXED, lines[i])
-        value = re.match(rf"\s*({_VALUE})\s*(?:$|[,;#])", lines[i][hit.end() :]) if hit else None
-        idle = 0 if hit else idle + 1
-        if hit and value:
-            key = re.sub(r"(?i)[_-](?:n|c|conc|x)\d+$", "", lines[i][: hit.end()].strip(" :=\t"))
-            found.setdefault(hit.group(1), (i, {"concurrency": hit.group(1)}))[1][key] = value.group(1)
-            status[i] = "matched"
-        i += 1
-    if not found:
-        return None
-    grid = _grid_of(list(found.values()), "concurrency")
-    grid.status, grid.stop, grid.runs_on = status, max(status) + 1, i >= len(lines)
-    return grid
-
-
-READERS = {"table": _table_at, "inline": _inline_at, "block": _blocks_at, "suffix": _suffixed_at}
-
-
-def _cut_end(grid: Grid, last: int, text: str) -> None:
-    """A value that touches the end of a text without a line end may be cut: it is unknown, unless a closing pipe follows it."""
-    if text.translate(_BARS).rstrip(" ").endswith("|"):
-        return
-    for i, cells in grid.rows:
-        if i == last and cells:
-            cells[-1] = ""
-        elif i < last < grid.stop and grid.status.get(last) == "matched" and last not in {r for r, _ in grid.rows}:
-            for n, cell in enumerate(cells):  # a block: its last line is not a row of its own
-                if n and cell and text.rstrip().endswith(cell):
-                    cells[n] = ""
 
 
 # --- tables on their side ----------------------------------------------------------------------------------------------------------
@@ -721,10 +367,10 @@ class Scan:
             new.pop()
         lines = self.left + new
         series = pl.Series("line", lines, dtype=pl.String)
-        headings = [(i, lines[i]) for i in series.str.contains(_HEADING.replace("^", "(?i)^", 1)).arg_true().to_list()]
+        headings = [(i, lines[i]) for i in series.str.contains(HEADING).arg_true().to_list()]
         keep = len(lines) if last else max(0, len(lines) - TAIL_LINES)
         cursor = 0
-        for at, kind in _starts(series):
+        for at, kind in starts(series):
             if at < cursor or at >= keep or self.steps > MAX_STEPS:
                 continue
             grid = READERS[kind](lines, at)
@@ -734,8 +380,8 @@ class Scan:
                 keep = at
                 break
             if last and not whole:
-                _cut_end(grid, len(lines) - 1, lines[-1])
-            grid.caption = _caption(lines, at, headings, self.heading)
+                cut_end(grid, len(lines) - 1, lines[-1])
+            grid.caption = caption_of(lines, at, headings, self.heading)
             cursor = self._take(grid, cursor)
         keep = max(keep, cursor) if not last else len(lines)
         self.heading = next((h for i, h in reversed(headings) if i < keep), self.heading)
@@ -753,19 +399,6 @@ class Scan:
         if got.steps or got.nearly:
             self.readings.append(got)
         return max(cursor, grid.stop if got.steps else cursor)
-
-
-def _caption(lines: Sequence[str], at: int, headings: Sequence[tuple[int, str]], before: str) -> str:
-    """The nearest heading above, or a line that ends in a colon directly above the table."""
-    for i in range(at - 1, max(-1, at - 3), -1):
-        text = lines[i].strip(" >*\t")
-        if text.endswith(":") and len(text) <= 100 and "|" not in text:
-            return text.rstrip(": ")
-        if text and not text.startswith("```"):
-            break
-    line = next((text for i, text in reversed(headings) if i < at), before)
-    found = re.match("(?i)" + _HEADING, line)
-    return next((g for g in found.groups() if g), "") if found else ""
 
 
 def _name_series(readings: Sequence[Reading]) -> list[dict[str, Any]]:

@@ -35,159 +35,22 @@ waiting in the client for its own cap is in no column. The first request is ofte
 from __future__ import annotations
 
 import csv
-import json
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timezone
 from typing import Any
 
+from ..engine.json_objects import Json, JsonLines, json_keys, json_objects, nested, num, pos
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
-from ..engine.tables import table
+from ..engine.send import Row, send_note, send_rows
 
 __all__ = ["PARSER"]
 
-MAX_CHARS = 512 << 20  # characters of one JSON object
-MAX_REJECTS = 10
+MAX_CHARS = 512 << 20  # characters of a summary.csv
 REACHED = 0.8  # mean requests in flight over the cap, from which the cap counts as offered under a finite rate
 SAME_LENGTHS = 1.2  # runs at one load whose mean lengths differ by more are different experiments
 BURST_GAP_S = 0.002
-
-Json = dict[str, Any]
-Row = dict[str, Any]
-
-# --- JSON out of text. Parsers import only contracts, so the same few functions stand in every parser of benchmark results ------------
-
-_OPENS = re.compile(r"(?m)^[ \t,\[]*(?=\{)")
-_NEXT = re.compile(r"[\s,\[\]]*(?=\{)")
-_DECODE = json.JSONDecoder().raw_decode
-
-
-class _Lines:
-    """The blocks of a source and how its lines end: each line counts once, whatever the objects on it became."""
-
-    def __init__(self, source: Readable) -> None:
-        self.source, self.counts, self.done, self.total, self.open = source, Counts(), 0, 0, 0
-
-    def blocks(self) -> Iterator[str]:
-        for _, block in self.source.blocks():
-            self.total += block.count("\n")
-            self.open = not block.endswith("\n")
-            yield block
-
-    def add(self, first: int, last: int, how: str) -> None:
-        """Lines first..last are `how` as far as they are not counted yet; those passed over are something else."""
-        first = max(first, self.done + 1)
-        if last >= first:
-            self.counts.other += first - 1 - self.done
-            setattr(self.counts, how, getattr(self.counts, how) + last - first + 1)
-            self.done = last
-
-    def near(self, line: int, reason: str) -> None:
-        self.add(line, line, "near_miss")
-        if len(self.counts.rejects) < MAX_REJECTS:
-            self.counts.rejects.append((line, reason))
-
-    def close(self) -> Counts:
-        self.counts.other += self.total + self.open - self.done
-        return self.counts
-
-
-def _objects(lines: _Lines) -> Iterator[tuple[int, int, Json | None]]:
-    """The JSON objects of a text (one per line, behind each other, in a list) with their first and last line; None for one that is cut
-    or garbled. Memory holds one object and one block."""
-    blocks, text, line, need, last = lines.blocks(), "", 1, 0, False
-    while not last:
-        parts, have = [text], len(text)
-        while not last and have <= need:
-            block = next(blocks, "")
-            last = not block
-            parts.append(block)
-            have += len(block)
-        text, at = "".join(parts), 0
-        start = _OPENS.search(text)
-        while start is not None:
-            line += text.count("\n", at, start.end())
-            at = start.end()
-            found, cut = _decode(text, at)
-            if cut and not last and len(text) - at < MAX_CHARS:
-                break
-            if found is None:
-                yield line, line, None
-                start = _margin(text, at)
-                continue
-            first, line = line, line + text.count("\n", at, found[1])
-            at = found[1]
-            yield first, line, found[0]
-            start = _NEXT.match(text, at) or _OPENS.search(text, at)
-        if start is None:
-            line += text.count("\n", at)
-            text, need = "", 0
-        else:
-            begin = text.rfind("\n", 0, at) + 1
-            text = text[at if text[begin:at].strip() else begin :]
-            need = 2 * len(text)
-
-
-def _decode(text: str, at: int) -> tuple[tuple[Json, int] | None, bool]:
-    """The object at a place with its end, and whether the text ends inside it."""
-    try:
-        return _DECODE(text, at), False
-    except json.JSONDecodeError as error:
-        return None, error.pos >= len(text) - 12 or error.msg.startswith("Unterminated string")
-    except (ValueError, RecursionError):
-        return None, False
-
-
-def _margin(text: str, at: int) -> re.Match[str] | None:
-    """Behind a broken object: the next one that stands as far to the right. What is further in belongs to the broken one."""
-    before = text[text.rfind("\n", 0, at) + 1 : at]
-    margin = before if before.isspace() else ""
-    return re.compile(rf"(?m)^{margin}(?=\{{)").search(text, at + 1)
-
-
-def _num(value: Any, scale: float = 1.0) -> float | None:
-    """A finite number that is not negative; strings, booleans, inf, nan and the 1.797e308 that jq writes for inf are unknown."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    try:
-        number = float(value) * scale
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) and 0 <= number < 1e15 else None
-
-
-def _pos(value: Any, scale: float = 1.0) -> float | None:
-    """A number above zero: a time or a rate of 0 is how a benchmark writes that it has none."""
-    return _num(value, scale) or None
-
-
-def _sub(value: Any, *path: str) -> Json:
-    """The object at a path, empty where there is none."""
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value if isinstance(value, dict) else {}
-
-
-def _keys(text: str) -> set[str]:
-    """Names that stand as JSON keys in the first part of a text that begins like JSON."""
-    text = text[:65536].lstrip()
-    return set(re.findall(r'"([\w:.-]+)"\s*:', text)) if text[:1] in ("{", "[") else set()
-
-
-def _send(emit: Emit, target: str, rows: Sequence[Row]) -> None:
-    """Rows as a frame of the declared types; columns nobody filled stay out."""
-    import polars as pl
-
-    types: dict[str, Any] = {"VARCHAR": pl.String, "DOUBLE": pl.Float64, "BIGINT": pl.Int64, "INTEGER": pl.Int32}
-    schema = {c.name: types[c.type] for c in table(target).columns if any(r.get(c.name) is not None for r in rows)}
-    if schema:
-        emit(target, pl.DataFrame({n: [r.get(n) for r in rows] for n in schema}, schema=schema))
-
-
-def _note(emit: Emit, line: int, kind: str, n: int, note: str) -> None:
-    _send(emit, "quality", [{"line": line, "kind": kind, "n": n, "note": note}])
-
 
 # --- one run ---------------------------------------------------------------------------------------------------------------------------
 
@@ -252,28 +115,28 @@ _RESULT_PREFIX = re.compile(r"^(mean|median|std|p\d+(\.\d+)?)_|^(spec_decode|dif
 
 def _serving(doc: Json) -> Row:
     """The row of one serving run. Measures of a run without a single success are NULL."""
-    completed = _num(doc.get("completed"))
-    prompts = _pos(doc.get("num_prompts"))
+    completed = num(doc.get("completed"))
+    prompts = pos(doc.get("num_prompts"))
     row: Row = {
         "requests": prompts,
         "completed": completed,
-        "failed": _num(doc.get("failed")),
-        "wall_s": _pos(doc.get("duration")),
-        "rate_rps": _pos(doc.get("request_rate")),
+        "failed": num(doc.get("failed")),
+        "wall_s": pos(doc.get("duration")),
+        "rate_rps": pos(doc.get("request_rate")),
         "concurrency": _cap(doc, prompts),
     }
     if not completed:
         return row
-    row |= {column: _pos(doc.get(key)) for column, key in _STATS.items()}
-    tokens_in, tokens_out = _pos(doc.get("total_input_tokens")), _pos(doc.get("total_output_tokens"))
+    row |= {column: pos(doc.get(key)) for column, key in _STATS.items()}
+    tokens_in, tokens_out = pos(doc.get("total_input_tokens")), pos(doc.get("total_output_tokens"))
     row |= {
-        "req_s": _pos(doc.get("request_throughput")),
+        "req_s": pos(doc.get("request_throughput")),
         "input_tokens": tokens_in,
         "output_tokens": tokens_out,
         "input_len": tokens_in and tokens_in / completed,
         "output_len": tokens_out and tokens_out / completed,
-        "aggregate_tok_s": tokens_out and _pos(doc.get("output_throughput")),
-        "accept_len": _pos(doc.get("spec_decode_acceptance_length")),
+        "aggregate_tok_s": tokens_out and pos(doc.get("output_throughput")),
+        "accept_len": pos(doc.get("spec_decode_acceptance_length")),
     }
     row["aggregate_counts"] = "output" if row["aggregate_tok_s"] else None
     return row
@@ -281,7 +144,7 @@ def _serving(doc: Json) -> Row:
 
 def _cap(doc: Json, prompts: float | None) -> float | None:
     """Streams the client offers at most; it cannot offer more than it has prompts."""
-    cap = _pos(doc.get("max_concurrency"))
+    cap = pos(doc.get("max_concurrency"))
     return min(cap, prompts) if cap and prompts else cap
 
 
@@ -295,11 +158,11 @@ def _reached(row: Row) -> bool | None:
 
 def _throughput(doc: Json) -> Row:
     """`vllm bench throughput`: its tokens are prompt and output together."""
-    rate = _pos(doc.get("tokens_per_second"))
+    rate = pos(doc.get("tokens_per_second"))
     return {
-        "requests": _pos(doc.get("num_requests")),
-        "wall_s": _pos(doc.get("elapsed_time")),
-        "req_s": _pos(doc.get("requests_per_second")),
+        "requests": pos(doc.get("num_requests")),
+        "wall_s": pos(doc.get("elapsed_time")),
+        "req_s": pos(doc.get("requests_per_second")),
         "aggregate_tok_s": rate,
         "aggregate_counts": "total" if rate else None,
     }
@@ -307,7 +170,7 @@ def _throughput(doc: Json) -> Row:
 
 def _latency(doc: Json) -> Row:
     """`vllm bench latency`: the time of one batch of a size the file does not hold."""
-    return {"e2e_mean_ms": _pos(doc.get("avg_latency"), 1e3), "e2e_p99_ms": _pos(_sub(doc, "percentiles").get("99"), 1e3)}
+    return {"e2e_mean_ms": pos(doc.get("avg_latency"), 1e3), "e2e_p99_ms": pos(nested(doc, "percentiles").get("99"), 1e3)}
 
 
 def _kind(keys: set[str]) -> str | None:
@@ -337,7 +200,7 @@ def _date(value: Any) -> float | None:
 
 def _epoch(value: Any) -> float | None:
     """Seconds since 1970, in this century."""
-    number = _num(value)
+    number = num(value)
     return number if number and 1e9 < number < 4.2e9 else None
 
 
@@ -360,14 +223,14 @@ def _requests(doc: Json, row: Row, line: int, run: int) -> list[Row]:
     out = []
     for i, (ttft, itls, error, n_in, n_out, start, latency) in enumerate(zip(ttfts, *arrays)):
         one: Row = {"line": line, "origin": "client", "run": run, "request": str(i), "concurrency": row["concurrency"]}
-        one["sent_at"] = _pos(start)
-        first = _pos(ttft)
-        if error or not (first or itls or _pos(n_out)):
+        one["sent_at"] = pos(start)
+        first = pos(ttft)
+        if error or not (first or itls or pos(n_out)):
             out.append(one | {"status": "failed"})
             continue
         gaps = _gaps(itls)
-        one |= {"status": "ok", "prompt_tokens": _pos(n_in), "output_tokens": _pos(n_out), "ttft_s": first} | _arrivals(gaps, first)
-        one["latency_s"] = _pos(latency) or (first + sum(gaps) if first and gaps is not None else None)
+        one |= {"status": "ok", "prompt_tokens": pos(n_in), "output_tokens": pos(n_out), "ttft_s": first} | _arrivals(gaps, first)
+        one["latency_s"] = pos(latency) or (first + sum(gaps) if first and gaps is not None else None)
         if one["sent_at"]:
             one["first_token_at"] = first and one["sent_at"] + first
             one["finished_at"] = one["latency_s"] and one["sent_at"] + one["latency_s"]
@@ -447,7 +310,7 @@ class VllmBench:
         return SAMPLES
 
     def claims(self, head: Head) -> Claim | Refusal | None:
-        keys = _keys(head.text) or _csv_keys(head.text)
+        keys = json_keys(head.text) or _csv_keys(head.text)
         kind = _kind(keys)
         if kind:
             return Claim(90, f"a result of vllm bench ({kind})")
@@ -459,9 +322,9 @@ class VllmBench:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Rows of `bench_steps`, `requests`, `quality` and one of `clocks`. A cut or garbled object is a near miss."""
-        lines, file = _Lines(source), _File(emit)
-        if _keys(source.head().text):
-            for first, last, doc in _objects(lines):
+        lines, file = JsonLines(source), _File(emit)
+        if json_keys(source.head().text):
+            for first, last, doc in json_objects(lines):
                 if doc is None:
                     lines.near(first, "a result that is cut or garbled")
                 elif file.take(doc, first):
@@ -478,7 +341,7 @@ def _csv_keys(text: str) -> set[str]:
     return {c.strip().strip('"') for c in line.split(",")} if line.count(",") > 5 else set()
 
 
-def _read_csv(text: str, file: _File, lines: _Lines) -> None:
+def _read_csv(text: str, file: _File, lines: JsonLines) -> None:
     """A `summary.csv`: numbers are what reads as one, the rest stays text. A short or unfinished row is a near miss."""
     rows = text[:MAX_CHARS].split("\n")
     header: list[str] = []
@@ -535,7 +398,7 @@ class _File:
         row |= {"line": line, "model": str(doc.get("model_id")), "argument": _argument(doc)}
         self.rows.append(row)
         if requests:
-            _send(self.emit, "requests", requests)
+            send_rows(self.emit, "requests", requests)
         return True
 
     def _offered(self, row: Row, requests: list[Row], line: int) -> None:
@@ -572,11 +435,11 @@ class _File:
         if not self.rows:
             return
         _name_series(self.rows)
-        _send(self.emit, "bench_steps", [{k: v for k, v in r.items() if k not in ("model", "argument")} for r in self.rows])
+        send_rows(self.emit, "bench_steps", [{k: v for k, v in r.items() if k not in ("model", "argument")} for r in self.rows])
         for kind, at in self.notes.items():
-            _note(self.emit, at[0], kind, len(at), _NOTES[kind])
+            send_note(self.emit, at[0], kind, len(at), _NOTES[kind])
         resolution = {"since-start": 1e-6, "utc": 1e-6, "local-no-zone": 1.0}.get(self.clock)
-        _send(self.emit, "clocks", [{"line": self.rows[0]["line"], "kind": self.clock or "none", "resolution_s": resolution}])
+        send_rows(self.emit, "clocks", [{"line": self.rows[0]["line"], "kind": self.clock or "none", "resolution_s": resolution}])
 
 
 _NOTES = {

@@ -22,7 +22,7 @@ WITH served AS (
     SELECT
         r.*,
         CASE
-            WHEN r.bound IS NOT NULL THEN (SELECT min(scope_id) FROM main.scopes s WHERE s.label = r.bound)
+            WHEN r.bound IS NOT NULL THEN bd.scope_id
             WHEN r.in_step THEN st.scope_id
             WHEN a.line IS NOT NULL AND (SELECT scope_id FROM one) IS NOT NULL THEN (SELECT scope_id FROM one)
             ELSE rg.scope_id
@@ -34,7 +34,8 @@ WITH served AS (
     LEFT JOIN alone a USING (source_id, run, line)
     LEFT JOIN main.bench_series bs ON bs.source_id = r.step_source AND bs.line = r.step_line
     LEFT JOIN main.scopes st ON st.series_key = bs.series_key AND st.concurrency = bs.concurrency
-    LEFT JOIN main.load_windows w ON NOT r.in_step AND NOT w.in_step AND r.started_at >= w.began AND r.started_at < w.ended
-    LEFT JOIN main.scopes rg ON rg.kind = 'regime' AND rg.band = w.band
+    LEFT JOIN main.scopes bd ON bd.label = r.bound
+    ASOF LEFT JOIN (FROM main.load_windows WHERE NOT in_step ORDER BY began) w ON r.started_at >= w.began
+    LEFT JOIN main.scopes rg ON rg.kind = 'regime' AND rg.band = w.band AND NOT r.in_step AND r.started_at < w.ended
 )
 SELECT coalesce(scope_id, 0) AS scope_id, how, * EXCLUDE (scope_id, how, bound, in_step, step_source, step_line) FROM placed

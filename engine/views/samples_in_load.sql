@@ -13,8 +13,9 @@ WITH free AS (
     SELECT 0 AS scope_id, 'unplaced' AS placed, f.* FROM free f
     WHERE f.time IS NULL OR NOT EXISTS (FROM main.scope_windows)
 ), phased AS (
-    SELECT t.*, p.phase
-    FROM timed t ASOF LEFT JOIN (FROM main.phases ORDER BY began) p ON t.time >= p.began + t.margin_s + t.own_unc_s AND t.time <= p.ended
+    -- one inequality with one side on each side: anything else makes the join quadratic
+    SELECT t.*, CASE WHEN t.time <= p.ended THEN p.phase END AS phase
+    FROM timed t ASOF LEFT JOIN (FROM main.phases ORDER BY began) p ON t.time - t.margin_s - t.own_unc_s >= p.began
 )
 SELECT s.scope_id, 'given' AS placed, NULL::VARCHAR AS phase, g.*
 FROM main.gpu_samples g JOIN main.bindings b USING (source_id) JOIN main.scopes s ON s.label = b.label

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 import pytest
-from gpuverdict.engine.columns import decimal_sign, meaning, scope_by_shape, to_number, token
+from gpuverdict.engine.columns import scope_by_shape
 from gpuverdict.engine.parser import Claim, Counts, Parser, Refusal
 from gpuverdict.engine.source import Source
 from gpuverdict.engine.testing import check_samples, rows_of
@@ -132,97 +132,6 @@ def test_ambiguous_separator_is_unknown_and_said() -> None:
     assert counts_of(text).near_miss == 1
     beside = "| c | total tok/s | wall s |\n|---|---|---|\n| 1 | 1,234 | 8.5 |\n| 2 | 2,345 | 9.5 |\n"
     assert column(beside, "aggregate_tok_s") == [1234.0, 2345.0]
-
-
-@pytest.mark.parametrize(
-    ("digits", "table", "sign"),
-    [
-        (["16,372", "9.5"], [], "."),
-        (["16.372", "9,5"], [], ","),
-        (["1.234,5"], [], ","),
-        (["689", "1,950", "2,800"], [], "."),
-        (["16,372"], [], None),
-        (["16,372"], ["1.5"], "."),
-        (["16.372"], ["1,5"], ","),
-        (["16.372", "500"], [], None),
-        (["0.507", "0.061"], [], "."),
-        (["1.5", "2,5"], [], None),
-        (["1,234,567"], [], "."),
-    ],
-)
-def test_decimal_sign(digits: list[str], table: list[str], sign: str | None) -> None:
-    assert decimal_sign(digits, table) == sign
-
-
-def test_numbers_need_proper_groups() -> None:
-    assert to_number("1,234.5", ".") == (1234.5, pytest.approx(0.05))
-    assert to_number("12,34", ".") is None
-    assert to_number("1.2.3", ".") is None
-
-
-@pytest.mark.parametrize(
-    ("cell", "digits", "why"),
-    [
-        ("**48**", "48", ""),
-        ("104** ⭐", "104", ""),
-        ("≈ 54 ⚠", "54", ""),
-        ("1_000", "1000", ""),
-        ("16 372", "16372", ""),
-        ("49.14¹", "49.14", ""),
-        ("1.00×", "1.00", "ratio"),
-        ("3.7%", "3.7", "percent"),
-        ("10-12", "", "range"),
-        ("10 – 12", "", "range"),
-        ("<1", "", "bound"),
-        ("8/8", "8/8", "fraction"),
-        ("—", "", "missing"),
-        ("n/a", "", "missing"),
-        ("OOM (24 GB)", "", "missing"),
-        ("failed", "", "missing"),
-        ("49 GB/s", "", "unreadable"),
-        ("1:22", "", "unreadable"),
-        ("-5", "", "unreadable"),
-        ("4x9", "", "unreadable"),
-    ],
-)
-def test_cells(cell: str, digits: str, why: str) -> None:
-    assert (token(cell).digits, token(cell).why) == (digits, why)
-
-
-@pytest.mark.parametrize(
-    ("header", "role"),
-    [
-        ("c", "concurrency"),
-        ("Max concurrency", "concurrency"),
-        ("n_parallel", "concurrency"),
-        ("Gleichzeitige Nutzer", "concurrency"),
-        ("VUs", "concurrency"),
-        ("N Req", "requests"),
-        ("Num Prompts", "requests"),
-        ("max-running-requests", ""),
-        ("tok/s/user", "per_stream"),
-        ("Tput User (TPS)", "per_stream"),
-        ("per slot", "per_stream"),
-        ("ctx per slot", ""),
-        ("tok/s/GPU", ""),
-        ("tokens per request", ""),
-        ("Speedup", ""),
-        ("Tput Prefill (TPS)", "prefill"),
-        ("prompt tok/s", "prefill"),
-        ("TPS", "aggregate"),
-        ("Output token throughput (tok/s)", "aggregate"),
-        ("throughput (img/s)", ""),
-        ("tok/s", "tok"),
-        ("Req Tput (RPS)", "req_s"),
-        ("queue time", ""),
-        ("Median E2E Latency", "e2e"),
-        ("ms/tok", "tpot"),
-        ("Time (s)", "time"),
-        ("success rate", ""),
-    ],
-)
-def test_headers(header: str, role: str) -> None:
-    assert meaning(header).role == role
 
 
 def test_percentiles_without_a_column_are_left_out() -> None:
