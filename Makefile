@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 DEMO ?= demo
 
-.PHONY: demo test lint types pytest wheel docs clean
+.PHONY: demo test lint types pytest wheel docs scoreboard clean
 
 demo: $(VENV)/.installed
 	$(BIN)/gpuverdict analyze fixtures/cases/three-cards --out $(DEMO)
@@ -34,6 +34,14 @@ pytest: $(VENV)/.installed-dev
 # A wheel from a clean copy, installed into an empty environment, run once.
 wheel: $(VENV)/.installed-dev
 	PYTHON=$(BIN)/python sh tests/wheel_smoke.sh
+
+# The generated pages of docs/.
+docs: $(VENV)/.installed
+	$(BIN)/python docs/generate.py
+
+# Simulated scenarios with known truth: a confusion table per rule, written to docs/scoreboard.md.
+scoreboard: $(VENV)/.installed-dev
+	$(BIN)/python benchmarks/scoreboard.py --seeds 5 --write
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info $(DEMO)

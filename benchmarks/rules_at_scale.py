@@ -31,8 +31,12 @@ def fill(store: object, share: float) -> None:
         "INSERT INTO raw.gpu_samples (source_id, line, gpu, cycle, time, util_gpu, util_mem, power_w, power_limit_w, sm_clock, mem_clock, mem_used, mem_total) "
         f"SELECT 1, r * {CARDS} + g, g, r, r * {step}, 12 + (r + g) % 3, 20, 150 + r % 7, 300, 1400, 2600, 20000, 40000 FROM range({rounds}) t(r), range({CARDS}) c(g)"
     )
-    con.execute("INSERT INTO raw.server_config (source_id, line, server, run, key, value, num, origin) VALUES (0, 1, 'llama.cpp', 0, 'slots', '4', 4, 'logged')")
-    con.execute("INSERT INTO raw.server_config (source_id, line, server, run, key, value, origin) VALUES (0, 2, 'llama.cpp', 0, 'split', 'layer', 'logged')")
+    con.execute(
+        "INSERT INTO raw.server_config (source_id, line, server, run, key, value, num, origin) VALUES (0, 1, 'llama.cpp', 0, 'slots', '4', 4, 'logged')"
+    )
+    con.execute(
+        "INSERT INTO raw.server_config (source_id, line, server, run, key, value, origin) VALUES (0, 2, 'llama.cpp', 0, 'split', 'layer', 'logged')"
+    )
     con.execute("CREATE TABLE main.bindings (source_id INTEGER, label VARCHAR)")
 
 

@@ -339,13 +339,13 @@ def _edges(store: Store, clocks: dict[int, Clock]) -> None:
         return
     card, busy, seen, step = cards
     apart = several_zeros(store)
-    for source_id, load in _loads(store).items():
+    for source_id, (load, blur) in _loads(store).items():
         other = clocks[source_id]
         if (other.trusted and card.trusted) or source_id in apart:
             continue
         smallest = max(3.0, 3 * step)
         found = match(merge(load, smallest), merge(busy, smallest), seen, step, zones=_one_host(card, other))
-        _apply(store, card, other, found)
+        _apply(store, card, other, found, blur)
 
 
 def _one_host(a: Clock, b: Clock) -> bool:
@@ -353,7 +353,7 @@ def _one_host(a: Clock, b: Clock) -> bool:
     return a.kind in walls and b.kind in walls
 
 
-def _apply(store: Store, card: Clock, other: Clock, found: Match) -> None:
+def _apply(store: Store, card: Clock, other: Clock, found: Match, blur: float) -> None:
     if found.offset_s is None:
         note(store, other.source_id, "clock-not-matched", f"load and utilisation were not matched in time: {found.reason}")
         return
@@ -363,9 +363,9 @@ def _apply(store: Store, card: Clock, other: Clock, found: Match) -> None:
         base = card.offset_s if card.trusted and card.offset_s is not None else 0.0
         if not card.trusted:
             card.set(0.0, card.resolution_s or 1.0, "axis of this analysis: its zone is not known", estimated=counted)
-        other.set(base + found.offset_s, found.uncertainty_s or 1.0, method, estimated=counted)
+        other.set(base + found.offset_s, (found.uncertainty_s or 1.0) + blur, method, estimated=counted)
     else:
-        card.set((other.offset_s or 0.0) - found.offset_s, found.uncertainty_s or 1.0, method, estimated=counted)
+        card.set((other.offset_s or 0.0) - found.offset_s, (found.uncertainty_s or 1.0) + blur, method, estimated=counted)
 
 
 def _cards(store: Store, clocks: dict[int, Clock]) -> tuple[Clock, Spans, Spans, float] | None:
@@ -396,25 +396,31 @@ def _cards(store: Store, clocks: dict[int, Clock]) -> tuple[Clock, Spans, Spans,
 _ROUNDS = "SELECT min(time) AS t, sum({column}) AS v FROM raw.gpu_samples WHERE source_id = ? AND time IS NOT NULL AND {column} IS NOT NULL GROUP BY cycle ORDER BY t"
 
 
-def _loads(store: Store) -> dict[int, list[tuple[float, float]]]:
-    """Per source that tells when requests ran: the spans, on its own clock."""
+def _loads(store: Store) -> dict[int, tuple[list[tuple[float, float]], float]]:
+    """Per source that tells when requests ran: the spans, on its own clock, and how far an edge may be off by the source's own step."""
     rows = store.con.execute(_LOADS).fetchall()
-    out: dict[int, list[tuple[float, float]]] = {}
-    for source_id, began, ended in rows:
-        out.setdefault(source_id, []).append((began, ended))
+    out: dict[int, tuple[list[tuple[float, float]], float]] = {}
+    for source_id, began, ended, blur in rows:
+        out.setdefault(source_id, ([], blur))[0].append((began, ended))
     return out
 
 
+# A line of statistics at t speaks of the time since the line before it: a load may begin or end anywhere in between.
 _LOADS = """
-SELECT source_id, coalesce(started_at, queued_at, sent_at) AS began, finished_at AS ended FROM raw.requests
+WITH lines AS (
+    SELECT source_id, time, max((coalesce(running, 0) > 0 OR coalesce(gen_tok_s, 0) > 0)::INT) AS busy
+    FROM raw.server_samples WHERE time IS NOT NULL GROUP BY source_id, time
+), stepped AS (
+    SELECT *, time - lag(time) OVER (PARTITION BY source_id ORDER BY time) AS step FROM lines
+), usual AS (
+    SELECT source_id, median(step) FILTER (step <= 60) AS step FROM stepped GROUP BY source_id
+)
+SELECT source_id, coalesce(started_at, queued_at, sent_at) AS began, finished_at AS ended, 0.0 AS blur FROM raw.requests
 WHERE origin IN ('server', 'client') AND finished_at > coalesce(started_at, queued_at, sent_at)
 UNION ALL
-SELECT source_id, began, least(ended, began + 30) FROM (
-    SELECT source_id, time AS began, lead(time) OVER (PARTITION BY source_id ORDER BY time) AS ended, busy FROM (
-        SELECT source_id, time, max((coalesce(running, 0) > 0 OR coalesce(gen_tok_s, 0) > 0)::INT) AS busy
-        FROM raw.server_samples WHERE time IS NOT NULL GROUP BY source_id, time
-    )
-) WHERE busy = 1 AND ended > began
+SELECT s.source_id, s.time - least(coalesce(s.step, u.step), 1.5 * u.step), s.time, u.step
+FROM stepped s JOIN usual u USING (source_id)
+WHERE s.busy = 1 AND u.step > 0 AND s.source_id NOT IN (SELECT source_id FROM raw.requests WHERE origin = 'server' AND started_at IS NOT NULL)
 ORDER BY 1, 2
 """
 

@@ -416,6 +416,8 @@ VIEWS: tuple[View, ...] = (
     View("samples_outside_load", "GPU samples safely outside every load window: the idle baseline."),
     View("idle_power", "Power of a card with the server up and nothing to do."),
     View("util_sums", "Utilisation summed over the serving cards, per sampling round."),
+    View("decode_sums", "The sampling rounds that speak about decode.", stored=False),
+    View("serial_idle", "The share of time in which no card of a serial split works, at most."),
     View("client_requests_in_scope", "Requests as a client or saved responses tell them, per scope."),
     View("server_in_scope", "Server statistics per scope."),
     View("config_in_scope", "One value per setting and scope, with its origin."),

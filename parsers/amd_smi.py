@@ -209,7 +209,6 @@ def _block(first: int, text: str, state: _State, emit: Emit) -> None:
 
 
 def _finish(state: _State, emit: Emit) -> None:
-
     if state.first_line is not None:
         send_clock(emit, state.first_line, "utc" if state.timed else "none", 1.0 if state.timed else None, middle(state.steps.elements()))
     send_oddities(emit, state.first_line or 1, state.odd, _NOTES)

@@ -35,7 +35,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
-from ..engine.send import middle, send_clock, send_oddities
+from ..engine.send import middle, send_clock, send_oddities, send_rows
 
 if TYPE_CHECKING:
     import polars as pl
@@ -237,13 +237,10 @@ def _about(series: pl.DataFrame, state: _State) -> None:
 
 def _finish(state: _State, emit: Emit) -> None:
     """One clock, one row per card, one quality row per oddity."""
-    import polars as pl
-
     if state.first_line is not None:
         send_clock(emit, state.first_line, "utc" if state.timed else "none", 1e-3 if state.timed else None, middle(state.steps.elements()))
-        types = {"line": pl.Int64, "host": pl.String, "gpu": pl.Int32, "name": pl.String, "uuid": pl.String, "bus_id": pl.String}
-        schema = types | {"driver": pl.String, "memory_mib": pl.Float64}
-        emit("gpus", pl.DataFrame(list(state.cards.values()), schema=schema))
+        columns = ("line", "host", "gpu", "name", "uuid", "bus_id", "driver", "memory_mib")
+        send_rows(emit, "gpus", list(state.cards.values()), columns)
     send_oddities(emit, state.first_line or 1, state.odd, _NOTES)
 
 

@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
-from ..engine.send import middle, send_clock, send_oddities
+from ..engine.send import middle, send_clock, send_oddities, send_rows
 
 if TYPE_CHECKING:
     import polars as pl
@@ -256,20 +256,11 @@ def _read_json(text: str, state: _State, emit: Emit) -> None:
 
 
 def _finish(state: _State, emit: Emit) -> None:
-    import polars as pl
-
     if state.first_line is not None:
         timed = state.resolution is not None
         send_clock(emit, state.first_line, "local-no-zone" if timed else "none", state.resolution, middle(state.steps.elements()))
-        types = {
-            "line": pl.Int64,
-            "gpu": pl.Int32,
-            "name": pl.String,
-            "uuid": pl.String,
-            "memory_mib": pl.Float64,
-            "power_limit_w": pl.Float64,
-        }
-        emit("gpus", pl.DataFrame(list(state.cards.values()), schema=types))
+        columns = ("line", "gpu", "name", "uuid", "memory_mib", "power_limit_w")
+        send_rows(emit, "gpus", list(state.cards.values()), columns)
     send_oddities(emit, state.first_line or 1, state.odd, _NOTES)
 
 

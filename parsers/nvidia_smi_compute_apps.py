@@ -32,7 +32,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
-from ..engine.send import middle, send_clock, send_oddities
+from ..engine.send import middle, send_clock, send_oddities, send_rows
+from ..engine.smi_values import product
 
 if TYPE_CHECKING:
     import polars as pl
@@ -49,10 +50,6 @@ _KNOWN = frozenset(("timestamp", "gpu_name", "gpu_bus_id", "gpu_serial", "gpu_uu
 _CELL = re.compile(r"^([a-z_]+)(?: \[(MiB|MB)\])?$")
 _STAMP = r"^[0-9]{4}/[0-9]{2}/[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}$"
 _NONE = r"^(?:\[[A-Za-z/ ]+\]|N/A|-|)$"
-_PRODUCT = (
-    r"^(?:(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|Orin|Thor|Xavier|Graphics Device)\b[A-Za-z0-9 ()+/-]{0,60}"
-    r"|[A-Z]{1,3}[0-9]{2,4}[A-Za-z0-9]*(?:[- ][A-Za-z0-9]+){0,6})$"
-)
 _SHAPES = {
     "timestamp": _STAMP,
     "pid": r"^[0-9]{1,9}$",
@@ -168,7 +165,7 @@ def _numbered(rows: pl.DataFrame, state: _State) -> pl.DataFrame:
     for row in first.iter_rows(named=True):  # one step per card
         if row["card"] not in state.cards and len(state.cards) < 4096:
             state.cards[row["card"]] = len(state.cards)
-            name = row["product"] if re.match(_PRODUCT, row["product"] or "") else None
+            name = product(row["product"])
             state.about[row["card"]] = {"line": row["line"], "name": name, "uuid": row["uuid"], "bus_id": row["bus_id"]}
     state.unknown += rows["card"].null_count()
     return rows.with_columns(gpu=pl.col("card").replace_strict(state.cards, default=None, return_dtype=pl.Int32))
@@ -239,14 +236,12 @@ def _block(first: int, text: str, state: _State, emit: Emit) -> None:
 
 def _finish(state: _State, emit: Emit) -> None:
     """One clock, the cards, one quality row per oddity."""
-    import polars as pl
-
     line = state.first_line or 1
     if state.first_line is not None:
         send_clock(emit, line, "local-no-zone" if state.timed else "none", 1e-3 if state.timed else None, middle(state.steps.elements()))
     if state.about:
-        schema = {"line": pl.Int64, "name": pl.String, "uuid": pl.String, "bus_id": pl.String}
-        emit("gpus", pl.DataFrame(list(state.about.values()), schema=schema))
+        columns = ("line", "name", "uuid", "bus_id")
+        send_rows(emit, "gpus", list(state.about.values()), columns)
     state.odd["gpu-by-appearance"] += len(state.cards)
     state.odd["gpu-unknown"] += state.unknown
     state.odd["no-rows"] += bool(state.headers) and not state.rows

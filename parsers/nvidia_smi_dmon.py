@@ -458,7 +458,6 @@ def _block(first: int, text: str, state: _State, emit: Emit) -> None:
 
 def _finish(state: _State, emit: Emit) -> None:
     """One clock per source, one quality row per oddity."""
-
     line = state.first_line or 1
     if state.dated is False:
         state.odd["date-unknown"] += 1

@@ -215,7 +215,6 @@ def _block(first: int, text: str, state: _State, emit: Emit) -> None:
 
 def _finish(state: _State, emit: Emit) -> None:
     """One clock and one quality row per oddity."""
-
     if state.first_line is None:
         return
     timed = state.dated is not None

@@ -32,13 +32,11 @@ and more with no process and almost no memory in use is passed on and counted as
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
-from ..engine.send import middle, send_clock, send_oddities
+from ..engine.smi_values import BUS_ID, SmiState, first_readings, numbers_with_units, process_values, wall_time
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,21 +45,9 @@ __all__ = ["PARSER"]
 
 BLOCK_BYTES = 2 * 1024 * 1024
 MAX_HOLD = 8 * 1024 * 1024
-MAX_CARDS = 4096
-FIRST_UTIL = 95.0  # % with nothing on the card: memory scrubbing after the driver woke up reads as busy
-FIRST_MEMORY = 0.01  # share of the card that counts as "nothing on it"
 
 _BANNER = r"=+NVSMI LOG=+"
-_BUS = r"[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f]"
-_GPU = rf"^GPU ({_BUS})\s*$"
-_DATE = (
-    r"^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) {1,2}([0-9]{1,2}) "
-    r"([0-9]{2}:[0-9]{2}:[0-9]{2}) ([0-9]{4})$"
-)
-_PRODUCT = (
-    r"^(?:(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|Orin|Thor|Xavier|Graphics Device)\b[A-Za-z0-9 ()+/-]{0,60}"
-    r"|[A-Z]{1,3}[0-9]{2,4}[A-Za-z0-9]*(?:[- ][A-Za-z0-9]+){0,6})$"
-)
+_GPU = rf"^GPU ({BUS_ID})\s*$"
 _POWER = ("power readings", "gpu power readings")
 _LINK = "pci/gpu link info/"
 
@@ -120,19 +106,6 @@ _NOTES = {
 }
 
 
-@dataclass
-class _State:
-    """What the next printout must know."""
-
-    cycle: int = -1
-    last: float | None = None
-    steps: Counter[float] = field(default_factory=Counter)
-    cards: dict[int, dict[str, Any]] = field(default_factory=dict)
-    first_line: int | None = None
-    odd: Counter[str] = field(default_factory=Counter)
-    counts: Counts = field(default_factory=Counts)
-
-
 def _chunks(source: Readable) -> Iterator[tuple[int, str]]:
     """Text in pieces that begin with a banner: (first line, text). A printout is split only where it is larger than MAX_HOLD."""
     first, held = 1, ""
@@ -149,7 +122,7 @@ def _chunks(source: Readable) -> Iterator[tuple[int, str]]:
         yield first, held
 
 
-def _lines(first: int, text: str, state: _State) -> pl.DataFrame:
+def _lines(first: int, text: str, state: SmiState) -> pl.DataFrame:
     """line, depth (in steps of four), key and value of every line, and the printout and card it belongs to."""
     import polars as pl
 
@@ -220,7 +193,7 @@ def _mask(values: pl.DataFrame) -> pl.DataFrame:
     return rows.group_by("card").agg(event_reasons=pl.when(whole).then(mask))
 
 
-def _cards(frame: pl.DataFrame, state: _State) -> pl.DataFrame:
+def _cards(frame: pl.DataFrame, state: SmiState) -> pl.DataFrame:
     """One row per card and printout with every column the text gives."""
     import polars as pl
 
@@ -228,14 +201,7 @@ def _cards(frame: pl.DataFrame, state: _State) -> pl.DataFrame:
     heads = frame.filter("is_card").select("card", "printout", "line", bus_id=pl.col("bus"))
     wanted = below.filter(pl.col("path").is_in(list(_KEYS))).group_by("card").agg(_first(p).alias(p) for p in sorted(_KEYS))
     out = heads.join(wanted, on="card", how="left", maintain_order="left")
-    numbers = []
-    for column, (paths, unit, scale, high) in _NUMBERS.items():
-        each = [
-            pl.col(p).str.extract(rf"^(-?[0-9]{{1,12}}(?:\.[0-9]+)?) ?{unit}$", 1).cast(pl.Float64, strict=False) * scale for p in paths
-        ]
-        value = pl.coalesce(each)
-        numbers.append(pl.when(value <= high).then(value).alias(column))
-    out = out.with_columns(numbers).rename({v: k for k, v in _TEXTS.items()})
+    out = out.with_columns(numbers_with_units(_NUMBERS)).rename({v: k for k, v in _TEXTS.items()})
     probe = pl.when(pl.col("pcie_rx").is_not_null() | pl.col("pcie_tx").is_not_null()).then(0.02)
     out = out.with_columns(pcie_probe_s=probe).join(_mask(below), on="card", how="left", maintain_order="left")
     state.odd["mig-instances"] += below.filter((pl.col("path") == "mig device") & (pl.col("depth") == 1)).height
@@ -255,15 +221,10 @@ def _processes(frame: pl.DataFrame) -> pl.DataFrame:
     rows = inside.group_by("process", maintain_order=True).agg(
         pl.col("card", "line").first(), pid=field("process id"), kind=field("type"), name=field("name"), memory=field("used gpu memory")
     )
-    return rows.select(
-        "card", "line", "name",
-        pid=pl.col("pid").str.extract(r"^([0-9]{1,9})$", 1).cast(pl.Int64),
-        kind=pl.col("kind").str.extract(r"^(C\+G|M\+C|C|G|M|O)$", 1),
-        mem_used=pl.col("memory").str.extract(r"^([0-9]{1,9}) Mi?B$", 1).cast(pl.Float64),
-    ).filter(pl.col("pid").is_not_null())  # fmt: skip
+    return rows.select("card", "line", "name", *process_values()).filter(pl.col("pid").is_not_null())
 
 
-def _printouts(frame: pl.DataFrame, state: _State) -> pl.DataFrame:
+def _printouts(frame: pl.DataFrame, state: SmiState) -> pl.DataFrame:
     """printout, cycle, time, driver, attached: what stands above the cards."""
     import polars as pl
 
@@ -275,10 +236,8 @@ def _printouts(frame: pl.DataFrame, state: _State) -> pl.DataFrame:
     out = top.group_by("printout", maintain_order=True).agg(
         date=value("timestamp"), driver=value("driver version", "kmd version"), attached=value("attached gpus")
     )
-    g = pl.col("date").str.extract_groups(_DATE)
-    text = pl.concat_str(g.struct.field("4"), g.struct.field("1"), g.struct.field("2").str.zfill(2), g.struct.field("3"), separator=" ")
     out = out.with_columns(
-        time=text.str.to_datetime("%Y %b %d %H:%M:%S", strict=False).dt.epoch("s").cast(pl.Float64),
+        time=wall_time(pl.col("date")),
         driver=pl.col("driver").str.extract(r"^([0-9]+(?:\.[0-9]+)+)$", 1),
         attached=pl.col("attached").str.extract(r"^([0-9]{1,4})$", 1).cast(pl.Int64),
     )
@@ -287,10 +246,7 @@ def _printouts(frame: pl.DataFrame, state: _State) -> pl.DataFrame:
         cycle=pl.int_range(pl.len()) + state.cycle + 1
     )
     state.cycle += out.height
-    for time in out["time"].drop_nulls():  # one step per printout
-        if state.last is not None:
-            state.steps[time - state.last] += 1
-        state.last = time
+    state.tick(out["time"].drop_nulls())
     return out
 
 
@@ -307,18 +263,7 @@ def _count(frame: pl.DataFrame, counts: Counts) -> None:
     counts.other += frame.height - blank - matched
 
 
-def _about(cards: pl.DataFrame, state: _State) -> None:
-    """Keep what says what a card is, once per number."""
-    for row in cards.iter_rows(named=True):  # one step per card and printout
-        if row["gpu"] in state.cards or len(state.cards) >= MAX_CARDS:
-            continue
-        mig = {"Enabled": True, "Disabled": False}.get(row["mig"] or "")
-        name = row["name"] if re.match(_PRODUCT, row["name"] or "") else None
-        kept = {k: row[k] for k in ("line", "gpu", "uuid", "bus_id", "power_limit_w", "driver")}
-        state.cards[row["gpu"]] = kept | {"name": name, "mig": mig, "memory_mib": row["mem_total"]}
-
-
-def _piece(first: int, text: str, state: _State, emit: Emit) -> None:
+def _piece(first: int, text: str, state: SmiState, emit: Emit) -> None:
     """Read one piece of text that holds whole printouts."""
     import polars as pl
 
@@ -335,35 +280,14 @@ def _piece(first: int, text: str, state: _State, emit: Emit) -> None:
     shown = cards.group_by("printout").agg(shown=pl.len(), attached=pl.col("attached").first())
     state.odd["gpu-by-position"] += shown.filter(pl.col("attached") != pl.col("shown")).height
     processes = _processes(frame).join(cards.select("card", "gpu", "cycle", "time"), on="card", how="inner", maintain_order="left")
-    busy = cards.filter((pl.col("util_gpu") >= FIRST_UTIL) & (pl.col("mem_used") <= FIRST_MEMORY * pl.col("mem_total")))
-    state.odd["first-reading"] += busy.join(processes.select("card").unique(), on="card", how="anti").height
-    _about(cards, state)
+    state.odd["first-reading"] += first_readings(cards, processes)
+    state.about(cards)
     columns = [*_NUMBERS, "pcie_probe_s", "event_reasons"]
     read = cards.filter(pl.any_horizontal(pl.col(columns).is_not_null()))
     if len(read):
         emit("gpu_samples", read.select("line", "gpu", "cycle", "time", *columns))
     if len(processes):
         emit("gpu_processes", processes.drop("card"))
-
-
-def _finish(state: _State, emit: Emit) -> None:
-    """One clock, one row per card, one quality row per oddity."""
-    import polars as pl
-
-    if state.first_line is None:
-        return
-    timed = state.last is not None
-    send_clock(
-        emit,
-        state.first_line,
-        "local-no-zone" if timed else "none",
-        1.0 if timed else None,
-        middle(s for s in state.steps.elements() if s > 0),
-    )
-    types = {"line": pl.Int64, "gpu": pl.Int32, "name": pl.String, "uuid": pl.String, "bus_id": pl.String, "memory_mib": pl.Float64}
-    schema = types | {"power_limit_w": pl.Float64, "driver": pl.String, "mig": pl.Boolean}
-    emit("gpus", pl.DataFrame(list(state.cards.values()), schema=schema))
-    send_oddities(emit, state.first_line, state.odd, _NOTES)
 
 
 def _sample(driver: str, text: str) -> str:
@@ -526,20 +450,20 @@ class NvidiaSmiQ:
         """The banner, a card and an indented key below it."""
         if not re.search(_BANNER, head.text):
             return None
-        if not re.search(rf"(?m)^[> \t]*GPU {_BUS}", head.text):
+        if not re.search(rf"(?m)^[> \t]*GPU {BUS_ID}", head.text):
             return Refusal(50, "the banner of nvidia-smi -q is there, but no card below it")
-        if not re.search(rf"(?m)^([> \t]*)GPU {_BUS}[^\n]*\n(?:.*\n)*?\1 {{4}}\s*\S.*:\s", head.text):
+        if not re.search(rf"(?m)^([> \t]*)GPU {BUS_ID}[^\n]*\n(?:.*\n)*?\1 {{4}}\s*\S.*:\s", head.text):
             return Refusal(60, "nvidia-smi -q without its indent: the sections cannot be told apart; attach the file itself")
         lines = [x for x in head.text.splitlines()[:2000] if x.strip("> \t\r")]
-        foreign = sum(not re.search(rf"{_BANNER}|^[> ]*GPU {_BUS}|\s: ?|^[> ]* {{4}}\S", x) for x in lines)
+        foreign = sum(not re.search(rf"{_BANNER}|^[> ]*GPU {BUS_ID}|\s: ?|^[> ]* {{4}}\S", x) for x in lines)
         return Claim(95, "nvidia-smi -q", shares=foreign > 0)
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `gpu_samples`, `gpu_processes`, `gpus`, one `clocks` row and `quality` rows."""
-        state = _State()
+        state = SmiState()
         for first, text in _chunks(source):
             _piece(first, text, state, emit)
-        _finish(state, emit)
+        state.finish(emit, _NOTES)
         return state.counts
 
 

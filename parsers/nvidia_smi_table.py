@@ -31,7 +31,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
-from ..engine.send import middle, send_clock, send_oddities
+from ..engine.send import middle, send_clock, send_oddities, send_rows
+from ..engine.smi_values import FIRST_MEMORY, FIRST_UTIL, MAX_CARDS, product
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,9 +42,6 @@ __all__ = ["PARSER"]
 BLOCK_BYTES = 2 * 1024 * 1024
 MAX_HOLD = 8 * 1024 * 1024
 MAX_REJECTS = 10
-MAX_CARDS = 4096
-FIRST_UTIL = 95.0  # % with nothing on the card: memory scrubbing after the driver woke up reads as busy
-FIRST_MEMORY = 0.01  # share of the card that counts as "nothing on it"
 
 _NONE = r"N/A|ERR!|\[[A-Za-z/ ]+\]"
 _BUS = r"[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9]"
@@ -70,10 +68,6 @@ _BOX = (
 )
 _HOST = rf"^(\w[\w.-]{{0,62}})(?: (?:out|err))?: ?\s*(?:[|+]|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (?:{_MONTHS}) )"
 _NO_HOST = r"(?i)^(?:[0-9]+|info|debug|warn|warning|error|notice|stdout|stderr|output|rank[0-9]+)$"
-_PRODUCT = (
-    r"^(?:(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|Orin|Thor|Xavier|Graphics Device)\b[A-Za-z0-9 ()+/-]{0,60}"
-    r"|[A-Z]{1,3}[0-9]{2,4}[A-Za-z0-9]*(?:[- ][A-Za-z0-9]+){0,6})$"
-)
 _WATCH = re.compile(r"(?m)^\W*Every [0-9.,]+s: .*nvidia-smi")
 _CURSOR = re.compile(r"\x1b\[[0-9]+;[0-9]+H")
 _NOTES = {
@@ -282,7 +276,7 @@ def _about(cards: pl.DataFrame, state: _State) -> None:
         if known is None and len(state.cards) < MAX_CARDS:
             kept = ("line", "host", "gpu", "bus_id", "power_limit_w", "driver")
             mig = {"E": True, "D": False}.get((row["mig"] or "")[:1])
-            name = row["name"] if re.match(_PRODUCT, row["name"]) else None
+            name = product(row["name"])
             state.odd["name-cut"] += row["name"].endswith(("..", "…"))
             state.cards[key] = {k: row[k] for k in kept} | {"name": name, "memory_mib": row["mem_total"], "mig": mig}
 
@@ -326,21 +320,14 @@ def _piece(first: int, text: str, state: _State, emit: Emit) -> None:
 
 def _finish(state: _State, emit: Emit) -> None:
     """One clock, one row per card, one quality row per oddity."""
-    import polars as pl
 
     if state.first_line is None:
         return
     timed = bool(state.seconds)
-    send_clock(
-        emit,
-        state.first_line,
-        "local-no-zone" if timed else "none",
-        1.0 if timed else None,
-        middle(s for s in state.steps.elements() if s > 0),
-    )
-    types = {"line": pl.Int64, "host": pl.String, "gpu": pl.Int32, "name": pl.String, "bus_id": pl.String, "memory_mib": pl.Float64}
-    schema = types | {"power_limit_w": pl.Float64, "driver": pl.String, "mig": pl.Boolean}
-    emit("gpus", pl.DataFrame(list(state.cards.values()), schema=schema))
+    kind, resolution = ("local-no-zone", 1.0) if timed else ("none", None)
+    send_clock(emit, state.first_line, kind, resolution, middle(s for s in state.steps.elements() if s > 0))
+    columns = ("line", "host", "gpu", "name", "bus_id", "memory_mib", "power_limit_w", "driver", "mig")
+    send_rows(emit, "gpus", list(state.cards.values()), columns)
     send_oddities(emit, state.first_line, state.odd, _NOTES)
 
 

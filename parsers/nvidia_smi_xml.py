@@ -32,13 +32,11 @@ document than are attached (`-i`, a cut), the number may not be the index: `gpu-
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
-from ..engine.send import middle, send_clock, send_oddities
+from ..engine.smi_values import BUS_ID, SmiState, first_readings, numbers_with_units, process_values, wall_time
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,22 +45,10 @@ __all__ = ["PARSER"]
 
 BLOCK_BYTES = 2 * 1024 * 1024
 MAX_HOLD = 8 * 1024 * 1024
-MAX_CARDS = 4096
-FIRST_UTIL = 95.0  # % with nothing on the card: memory scrubbing after the driver woke up reads as busy
-FIRST_MEMORY = 0.01  # share of the card that counts as "nothing on it"
 
 _ROOT = "nvidia_smi_log"
-_BUS = r"[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f]"
 _TOKEN = r"</?[A-Za-z_][^<>]{0,300}>[^<]{0,600}"
 _PARTS = r"^<(/?)([A-Za-z_][A-Za-z0-9_]*)([^<>]*?)(/?)>([^<]*)$"
-_DATE = (
-    r"^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) {1,2}([0-9]{1,2}) "
-    r"([0-9]{2}:[0-9]{2}:[0-9]{2}) ([0-9]{4})$"
-)
-_PRODUCT = (
-    r"^(?:(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|Orin|Thor|Xavier|Graphics Device)\b[A-Za-z0-9 ()+/-]{0,60}"
-    r"|[A-Z]{1,3}[0-9]{2,4}[A-Za-z0-9]*(?:[- ][A-Za-z0-9]+){0,6})$"
-)
 _POWER = ("power_readings", "gpu_power_readings")
 _LINK = "pci/pci_gpu_link_info/"
 
@@ -113,19 +99,6 @@ _NOTES = {
     "mig-instances": "memory of MIG instances was not read: it is no reading of a whole card",
     "cut-document": "documents without their end; what stands before the cut was read",
 }
-
-
-@dataclass
-class _State:
-    """What the next document must know."""
-
-    cycle: int = -1
-    last: float | None = None
-    steps: Counter[float] = field(default_factory=Counter)
-    cards: dict[int, dict[str, Any]] = field(default_factory=dict)
-    first_line: int | None = None
-    odd: Counter[str] = field(default_factory=Counter)
-    counts: Counts = field(default_factory=Counts)
 
 
 def _chunks(source: Readable) -> Iterator[tuple[int, str]]:
@@ -220,22 +193,15 @@ def _mask(below: pl.DataFrame) -> pl.DataFrame:
     return rows.join(closed, on="card", how="semi").group_by("card").agg(event_reasons=pl.when(whole).then(mask))
 
 
-def _cards(tokens: pl.DataFrame, state: _State) -> pl.DataFrame:
+def _cards(tokens: pl.DataFrame, state: SmiState) -> pl.DataFrame:
     """One row per card and document with every column the text gives."""
     import polars as pl
 
     below = tokens.filter(pl.col("card") > 0)
-    heads = below.filter("is_card").select("card", "document", "line", bus_id=pl.col("attributes").str.extract(rf'"({_BUS})"', 1))
+    heads = below.filter("is_card").select("card", "document", "line", bus_id=pl.col("attributes").str.extract(rf'"({BUS_ID})"', 1))
     wanted = below.filter(pl.col("leaf") & pl.col("path").is_in(_KEYS)).group_by("card").agg(*(_first(p) for p in _KEYS))
     out = heads.join(wanted, on="card", how="left", maintain_order="left")
-    numbers = []
-    for column, (paths, unit, scale, high) in _NUMBERS.items():
-        each = [
-            pl.col(p).str.extract(rf"^(-?[0-9]{{1,12}}(?:\.[0-9]+)?) ?{unit}$", 1).cast(pl.Float64, strict=False) * scale for p in paths
-        ]
-        value = pl.coalesce(each)
-        numbers.append(pl.when(value <= high).then(value).alias(column))
-    out = out.with_columns(numbers).rename({v: k for k, v in _TEXTS.items()}).with_columns(
+    out = out.with_columns(numbers_with_units(_NUMBERS)).rename({v: k for k, v in _TEXTS.items()}).with_columns(
         pcie_probe_s=pl.when(pl.col("pcie_rx").is_not_null() | pl.col("pcie_tx").is_not_null()).then(0.02),
         gpu=pl.int_range(pl.len()).over("document").cast(pl.Int32),
     )  # fmt: skip
@@ -256,15 +222,10 @@ def _processes(tokens: pl.DataFrame) -> pl.DataFrame:
     rows = inside.group_by("process", maintain_order=True).agg(
         pl.col("card", "line").first(), pid=field("pid"), kind=field("type"), name=field("process_name"), memory=field("used_memory")
     )
-    return rows.select(
-        "card", "line", "name",
-        pid=pl.col("pid").str.extract(r"^([0-9]{1,9})$", 1).cast(pl.Int64),
-        kind=pl.col("kind").str.extract(r"^(C\+G|M\+C|C|G|M|O)$", 1),
-        mem_used=pl.col("memory").str.extract(r"^([0-9]{1,9}) Mi?B$", 1).cast(pl.Float64),
-    ).filter(pl.col("pid").is_not_null())  # fmt: skip
+    return rows.select("card", "line", "name", *process_values()).filter(pl.col("pid").is_not_null())
 
 
-def _documents(tokens: pl.DataFrame, state: _State) -> pl.DataFrame:
+def _documents(tokens: pl.DataFrame, state: SmiState) -> pl.DataFrame:
     """document, cycle, time, driver, attached: what stands above the cards."""
     import polars as pl
 
@@ -276,10 +237,8 @@ def _documents(tokens: pl.DataFrame, state: _State) -> pl.DataFrame:
         date=value("timestamp"), driver=pl.coalesce(value("driver_version"), value("kmd_version")), attached=value("attached_gpus"),
         cards=pl.col("is_card").sum(), ended=((pl.col("tag") == _ROOT) & (pl.col("close") == "/")).any(),
     )  # fmt: skip
-    g = pl.col("date").str.extract_groups(_DATE)
-    text = pl.concat_str(g.struct.field("4"), g.struct.field("1"), g.struct.field("2").str.zfill(2), g.struct.field("3"), separator=" ")
     out = out.filter(pl.col("cards") > 0).with_columns(
-        time=text.str.to_datetime("%Y %b %d %H:%M:%S", strict=False).dt.epoch("s").cast(pl.Float64),
+        time=wall_time(pl.col("date")),
         driver=pl.col("driver").str.extract(r"^([0-9]+(?:\.[0-9]+)+)", 1),
         attached=pl.col("attached").str.extract(r"^([0-9]{1,4})$", 1).cast(pl.Int64),
         cycle=pl.int_range(pl.len()) + state.cycle + 1,
@@ -287,25 +246,11 @@ def _documents(tokens: pl.DataFrame, state: _State) -> pl.DataFrame:
     state.cycle += out.height
     state.odd["cut-document"] += out.filter(~pl.col("ended")).height
     state.odd["gpu-by-position"] += out.filter(pl.col("attached") != pl.col("cards")).height
-    for time in out["time"].drop_nulls():  # one step per document
-        if state.last is not None:
-            state.steps[time - state.last] += 1
-        state.last = time
+    state.tick(out["time"].drop_nulls())
     return out.select("document", "cycle", "time", "driver")
 
 
-def _about(cards: pl.DataFrame, state: _State) -> None:
-    """Keep what says what a card is, once per number."""
-    for row in cards.iter_rows(named=True):  # one step per card and document
-        if row["gpu"] in state.cards or len(state.cards) >= MAX_CARDS:
-            continue
-        mig = {"Enabled": True, "Disabled": False}.get(row["mig"] or "")
-        name = row["name"] if re.match(_PRODUCT, row["name"] or "") else None
-        kept = {k: row[k] for k in ("line", "gpu", "uuid", "bus_id", "power_limit_w", "driver")}
-        state.cards[row["gpu"]] = kept | {"name": name, "mig": mig, "memory_mib": row["mem_total"]}
-
-
-def _piece(first: int, text: str, state: _State, emit: Emit) -> None:
+def _piece(first: int, text: str, state: SmiState, emit: Emit) -> None:
     """Read one piece of text that holds whole documents."""
     import polars as pl
 
@@ -320,35 +265,14 @@ def _piece(first: int, text: str, state: _State, emit: Emit) -> None:
         return
     state.first_line = state.first_line or int(cards["line"][0])
     processes = _processes(tokens).join(cards.select("card", "gpu", "cycle", "time"), on="card", how="inner", maintain_order="left")
-    busy = cards.filter((pl.col("util_gpu") >= FIRST_UTIL) & (pl.col("mem_used") <= FIRST_MEMORY * pl.col("mem_total")))
-    state.odd["first-reading"] += busy.join(processes.select("card").unique(), on="card", how="anti").height
-    _about(cards, state)
+    state.odd["first-reading"] += first_readings(cards, processes)
+    state.about(cards)
     columns = [*_NUMBERS, "pcie_probe_s", "event_reasons"]
     read = cards.filter(pl.any_horizontal(pl.col(columns).is_not_null()))
     if len(read):
         emit("gpu_samples", read.select("line", "gpu", "cycle", "time", *columns))
     if len(processes):
         emit("gpu_processes", processes.drop("card"))
-
-
-def _finish(state: _State, emit: Emit) -> None:
-    """One clock, one row per card, one quality row per oddity."""
-    import polars as pl
-
-    if state.first_line is None:
-        return
-    timed = state.last is not None
-    send_clock(
-        emit,
-        state.first_line,
-        "local-no-zone" if timed else "none",
-        1.0 if timed else None,
-        middle(s for s in state.steps.elements() if s > 0),
-    )
-    types = {"line": pl.Int64, "gpu": pl.Int32, "name": pl.String, "uuid": pl.String, "bus_id": pl.String, "memory_mib": pl.Float64}
-    schema = types | {"power_limit_w": pl.Float64, "driver": pl.String, "mig": pl.Boolean}
-    emit("gpus", pl.DataFrame(list(state.cards.values()), schema=schema))
-    send_oddities(emit, state.first_line, state.odd, _NOTES)
 
 
 def _document(dtd: int, second: int, driver: str, gpu: str) -> str:
@@ -499,10 +423,10 @@ class NvidiaSmiXml:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `gpu_samples`, `gpu_processes`, `gpus`, one `clocks` row and `quality` rows."""
-        state = _State()
+        state = SmiState()
         for first, text in _chunks(source):
             _piece(first, text, state, emit)
-        _finish(state, emit)
+        state.finish(emit, _NOTES)
         return state.counts
 
 

@@ -46,6 +46,9 @@ FROM priced p LEFT JOIN counters c USING (scope_id)
 
 _DCGM = "dcgmi dmon -e 1002,1004,1005,1007,1008,1013 -d 100 (data-centre cards), while the load runs"
 
+# The rate comes from a sweep's totals or from the server's own lines: either, with the roof.
+_RATES = ("bench", "server")
+
 RULE = Rule(
     id="compute-bound",
     claim=CAUSE,
@@ -60,11 +63,14 @@ RULE = Rule(
         "enough": Limit(10, "rounds", "fewer than ten independent windows say nothing about the load"),
     },
     confirmed=(
-        Route(
-            "the tokens need half of the arithmetic there is",
-            when=("mfu >= high",),
-            uses=("bench", "roof"),
-            says="Arithmetic is the limit. {tok_s:tok/s} ({counted}) x 2 x {active_b:}e9 over {peak_tflops:TFLOPS} is {mfu:share} of the peak (line 50 %).",
+        *(
+            Route(
+                "the tokens need half of the arithmetic there is",
+                when=("mfu >= high",),
+                uses=(rates, "roof"),
+                says="Arithmetic is the limit. {tok_s:tok/s} ({counted}) x 2 x {active_b:}e9 over {peak_tflops:TFLOPS} is {mfu:share} of the peak (line 50 %).",
+            )
+            for rates in _RATES
         ),
         Route(
             "the tensor pipes are active half of the time with the SMs at work",
@@ -74,12 +80,15 @@ RULE = Rule(
         ),
     ),
     ruled_out=(
-        Route(
-            "the tokens need a small part of the arithmetic there is",
-            when=("mfu <= low",),
-            uses=("bench", "roof"),
-            says="Arithmetic is not the limit. {tok_s:tok/s} ({counted}) x 2 x {active_b:}e9 over {peak_tflops:TFLOPS} is {mfu:share} of the peak (line 15 %). "
-            "100 % utilisation only says that a kernel was resident.",
+        *(
+            Route(
+                "the tokens need a small part of the arithmetic there is",
+                when=("mfu <= low",),
+                uses=(rates, "roof"),
+                says="Arithmetic is not the limit. {tok_s:tok/s} ({counted}) x 2 x {active_b:}e9 over {peak_tflops:TFLOPS} is {mfu:share} of the peak (line 15 %). "
+                "100 % utilisation only says that a kernel was resident.",
+            )
+            for rates in _RATES
         ),
         Route(
             "decode of this batch cannot need it, whatever its rate",

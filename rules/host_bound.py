@@ -18,11 +18,7 @@ Known problems
 from ..engine.rule import CAUSE, Experiment, Limit, Rival, Route, Rule
 
 FACTS = """
-WITH sums AS (
-    SELECT scope_id, count(*) AS rounds, 100 - avg(util_sum) + 2 * stddev_samp(util_sum) / sqrt(count(*)) + 0.5 * max(cards) AS serial_idle,
-        min_by({'source_id': source_id, 'line': line}, line, 2) AS ev
-    FROM main.util_sums WHERE complete GROUP BY scope_id
-), ranks AS (
+WITH ranks AS (
     SELECT scope_id, min(mean_util) AS least_busy, count(*) AS cards FROM (
         SELECT scope_id, host, gpu, avg(util_gpu) AS mean_util FROM main.samples_in_load WHERE util_gpu IS NOT NULL GROUP BY scope_id, host, gpu HAVING max(util_gpu) > 2
     ) GROUP BY scope_id
@@ -47,11 +43,12 @@ WITH sums AS (
 )
 SELECT
     sc.scope_id, sp.split, s.rounds, k.cards,
-    CASE WHEN sp.split IN ('layer') THEN s.serial_idle WHEN sp.split = 'tensor' OR k.cards = 1 THEN 100 - k.least_busy + 0.5 END AS idle_bound, s.ev AS idle_bound_ev,
+    CASE WHEN sp.split IN ('layer') THEN s.idle_bound WHEN sp.split = 'tensor' OR k.cards = 1 THEN 100 - k.least_busy + 0.5 END AS idle_bound, s.ev AS idle_bound_ev,
+    CASE WHEN sp.split = 'layer' THEN s.util_sum WHEN sp.split = 'tensor' OR k.cards = 1 THEN k.least_busy END AS path_busy,
     g.eager_share, g.n AS graph_lines, g.ev AS eager_share_ev, e.eager,
     r.fixed_ms, r.slope_ms, r.n AS points, r.roof_ms, r.fixed_ms / nullif(r.roof_ms, 0) AS fixed_over_roof
 FROM main.scopes sc
-LEFT JOIN sums s USING (scope_id) LEFT JOIN ranks k USING (scope_id) LEFT JOIN split sp USING (scope_id) LEFT JOIN graphs g USING (scope_id)
+LEFT JOIN main.serial_idle s USING (scope_id) LEFT JOIN ranks k USING (scope_id) LEFT JOIN split sp USING (scope_id) LEFT JOIN graphs g USING (scope_id)
 LEFT JOIN eager e USING (scope_id) LEFT JOIN roofed r USING (scope_id)
 """
 
@@ -66,6 +63,7 @@ RULE = Rule(
     facts=FACTS,
     limits={
         "idle_small": Limit(5, "% of the time", "the critical path is busy 95 % of the time or more"),
+        "nearly_always": Limit(95, "% of the time", "less than that is a sign of gaps, whatever leaves them"),
         "rounds_needed": Limit(10, "samples", "fewer than ten independent windows say nothing about the load"),
         "mostly": Limit(0.5, "of the decode lines", "the usual step runs without a graph"),
         "enough_lines": Limit(5, "lines", "fewer do not show a habit"),
@@ -81,6 +79,13 @@ RULE = Rule(
         ),
     ),
     fits=(
+        Route(
+            "the critical path is idle a good part of the time",
+            when=("path_busy < nearly_always", "rounds >= rounds_needed"),
+            uses=("util",),
+            rivals=("other_cost",),
+            says="The host may keep the cards waiting. The critical path is busy {path_busy:%} of the time under load, in {rounds:int} samples.",
+        ),
         Route(
             "decode steps run without CUDA graphs",
             when=("eager_share >= mostly", "graph_lines >= enough_lines"),
@@ -113,6 +118,7 @@ RULE = Rule(
     collect={
         "idle_bound": "utilisation of all cards in the load and how the model is split",
         "rounds": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt in the load",
+        "path_busy": "utilisation of all cards in the load and how the model is split",
         "eager_share": "the server's decode lines (SGLang prints cuda graph: True or False)",
         "graph_lines": "the server's decode lines (SGLang prints cuda graph: True or False)",
         "eager": "the server's start-up lines (enforce_eager, disable_cuda_graph)",

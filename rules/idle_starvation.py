@@ -126,7 +126,7 @@ RULE = Rule(
     fits=(
         Route(
             "the cards read idle for a while during the load",
-            when=("idle_rounds >= enough", "idle_s >= long_s", "loading_seen <= 0"),
+            when=("idle_rounds >= enough", "idle_s >= long_s", "loading_seen <= 0", "pcie_busy_seen <= 0"),
             uses=("util", "server"),
             rivals=("elsewhere",),
             says="The cards read idle during the load. For {idle_s:s} ({idle_rounds:int} samples) all cards together read at most 5 %.",

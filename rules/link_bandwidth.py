@@ -23,11 +23,7 @@ Known problems
 from ..engine.rule import CAUSE, Experiment, Limit, Rival, Route, Rule
 
 FACTS = """
-WITH sums AS (
-    SELECT scope_id, avg(util_sum) AS util_sum, count(*) AS rounds, 100 - avg(util_sum) + 2 * stddev_samp(util_sum) / sqrt(count(*)) + 0.5 * max(cards) AS idle_bound,
-        max(cards) AS cards, min_by({'source_id': source_id, 'line': line}, line, 2) AS ev
-    FROM main.util_sums WHERE complete GROUP BY scope_id
-), counters AS (
+WITH counters AS (
     SELECT
         scope_id, gpu, host, avg(pcie_rx) AS rx, avg(pcie_tx) AS tx, count(*) AS n, avg(sm_active) AS sm_active, avg(util_gpu) AS util_gpu,
         bool_and(pcie_probe_s > 0.02) AS averaged, min_by({'source_id': source_id, 'line': line}, line, 1) AS ev
@@ -51,7 +47,7 @@ SELECT
     k.gb_s / l.stated_gb_s AS measured_share,
     l.demand_lo_gb_s / nullif(k.gb_s, 0) AS own_share
 FROM main.scopes sc
-LEFT JOIN main.link_load l USING (scope_id) LEFT JOIN sums s USING (scope_id) LEFT JOIN link k USING (scope_id)
+LEFT JOIN main.link_load l USING (scope_id) LEFT JOIN main.serial_idle s USING (scope_id) LEFT JOIN link k USING (scope_id)
 """
 
 _SHARE = (
@@ -98,7 +94,7 @@ RULE = Rule(
         Route(
             "the bytes take less than a twentieth of the step",
             when=("link_share <= small",),
-            uses=("bench", "config"),
+            uses=("config",),
             says="The link is not the limit. The bytes of this split take {link_share:share} of the time at most (line 5 %).",
         ),
         Route(
@@ -112,7 +108,7 @@ RULE = Rule(
         Route(
             "the bytes need a fifth of the step or more",
             when=("link_share >= notable",),
-            uses=("bench", "config"),
+            uses=("config",),
             rivals=("other_cost",),
             says="The link may be the limit. {demand_gb_s:GB/s} of this split over {path_gb_s:GB/s} is {link_share:share} of the step.",
         ),

@@ -20,18 +20,13 @@ Known problems
 from ..engine.rule import CAUSE, Experiment, Limit, Rival, Route, Rule
 
 FACTS = """
-WITH sums AS (
-    SELECT scope_id, count(*) AS rounds, 100 - avg(util_sum) + 2 * stddev_samp(util_sum) / sqrt(count(*)) + 0.5 * max(cards) AS idle_bound,
-        min_by({'source_id': source_id, 'line': line}, line, 2) AS ev
-    FROM main.util_sums WHERE complete GROUP BY scope_id
-)
 SELECT
     sc.scope_id, p.split, p.cards, p.layers, p.collectives, p.message_lo / 1024 AS message_kb_lo, p.message_hi / 1024 AS message_kb_hi,
     p.latency_us_lo, p.latency_us_hi, 1000 / p.steps_hi AS step_ms_lo, 1000 / p.steps_lo AS step_ms_hi, p.ev AS step_ms_ev,
     p.latency_share_lo, p.latency_share_hi,
     CASE WHEN p.split = 'layer' THEN s.idle_bound END AS idle_bound, s.rounds, s.ev AS idle_bound_ev,
     CASE WHEN p.split IN ('data', 'none') THEN 1 WHEN p.split IS NOT NULL THEN 0 END AS no_collectives
-FROM main.scopes sc LEFT JOIN main.link_load p USING (scope_id) LEFT JOIN sums s USING (scope_id)
+FROM main.scopes sc LEFT JOIN main.link_load p USING (scope_id) LEFT JOIN main.serial_idle s USING (scope_id)
 """
 
 _NEEDS = "how the model is split, its layers and width, the number of cards, and the step rate"
@@ -60,7 +55,7 @@ RULE = Rule(
         Route(
             "all collectives together take less than a twentieth of the step",
             when=("latency_share <= small",),
-            uses=("bench", "config"),
+            uses=("config",),
             says="Messages between the cards do not take the time. {collectives:int} collectives of {latency_us:us} are {latency_share:share} of a step of {step_ms:ms}.",
         ),
     ),
@@ -68,7 +63,7 @@ RULE = Rule(
         Route(
             "collectives may take a fifth of the step or more",
             when=("latency_share >= notable",),
-            uses=("bench", "config"),
+            uses=("config",),
             rivals=("untraced",),
             says="Messages between the cards may take the time. {collectives:int} collectives of {latency_us:us} ({message_kb:KB}) are {latency_share:share} of a step "
             "of {step_ms:ms}.",

@@ -42,6 +42,9 @@ SELECT
 FROM main.step_bytes b LEFT JOIN dram d USING (scope_id)
 """
 
+# The rate comes from a sweep's totals or from the server's own eval lines: either, with the roof.
+_RATES = ("bench", "server")
+
 RULE = Rule(
     id="memory-bound",
     claim=CAUSE,
@@ -58,11 +61,14 @@ RULE = Rule(
         "enough": Limit(10, "rounds", "fewer than ten independent windows say nothing about the load"),
     },
     confirmed=(
-        Route(
-            "decode moves its bytes at close to the bandwidth",
-            when=("mbu >= high", "speculation <= 0"),
-            uses=("bench", "roof"),
-            says="Decode is memory-bound. {steps_per_s:} steps/s x {step_gb:GB} over {bandwidth:GB/s} is {mbu:share} of the ceiling (line 60 %).",
+        *(
+            Route(
+                "decode moves its bytes at close to the bandwidth",
+                when=("mbu >= high", "speculation <= 0"),
+                uses=(rates, "roof"),
+                says="Decode is memory-bound. {steps_per_s:} steps/s x {step_gb:GB} over {bandwidth:GB/s} is {mbu:share} of the ceiling (line 60 %).",
+            )
+            for rates in _RATES
         ),
         Route(
             "the memory interface is active most of the time",
@@ -73,12 +79,15 @@ RULE = Rule(
         ),
     ),
     ruled_out=(
-        Route(
-            "one pass over weights and KV cache takes less than 40 % of a step",
-            when=("mbu < low", "speculation_seen <= 0"),
-            uses=("bench", "roof"),
-            says="Memory bandwidth is not the main cost. {steps_per_s:} steps/s x ({step_gb:GB} of weights + at most {kv_gb:GB} of KV, {sequence_tokens:int} tokens: "
-            "{sequence_from}) over {bandwidth:GB/s} is {mbu:share} of the ceiling (line 40 %).",
+        *(
+            Route(
+                "one pass over weights and KV cache takes less than 40 % of a step",
+                when=("mbu < low", "speculation_seen <= 0"),
+                uses=(rates, "roof"),
+                says="Memory bandwidth is not the main cost. {steps_per_s:} steps/s x ({step_gb:GB} of weights + at most {kv_gb:GB} of KV, {sequence_tokens:int} "
+                "tokens: {sequence_from}) over {bandwidth:GB/s} is {mbu:share} of the ceiling (line 40 %).",
+            )
+            for rates in _RATES
         ),
         Route(
             "the memory interface is idle most of the time",
@@ -87,14 +96,15 @@ RULE = Rule(
             says="Memory bandwidth is not the main cost. The memory interface is active only {dram_active:share} of the time (line 40 %).",
         ),
     ),
-    fits=(
+    fits=tuple(
         Route(
             "a large part of the bandwidth is in use",
             when=("mbu >= low",),
-            uses=("bench", "roof"),
+            uses=(rates, "roof"),
             rivals=("other_cost",),
             says="{mbu:share} of the memory ceiling is in use. {steps_per_s:} steps/s x {step_gb:GB} over {bandwidth:GB/s}.",
-        ),
+        )
+        for rates in _RATES
     ),
     rivals={
         "other_cost": Rival(

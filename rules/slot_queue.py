@@ -105,7 +105,7 @@ WITH base AS (
     JOIN (SELECT source_id, run, count(*) AS n FROM launches GROUP BY ALL) l USING (source_id, run) WHERE a.n = l.n
 ), waits AS (
     -- arrivals and launches are both in order of time, so they pair by rank; only where every arrival has its launch
-    SELECT l.scope_id, count(*) FILTER (l.started_t - a.t > 1) AS waited, min_by({'source_id': a.source_id, 'line': a.line}, a.line, 3) AS ev
+    SELECT l.scope_id, count(*) FILTER (l.started_t - a.t > 1) AS waited, count(*) AS paired, min_by({'source_id': a.source_id, 'line': a.line}, a.line, 3) AS ev
     FROM arrivals a JOIN launches l USING (source_id, run, k) JOIN counted USING (source_id, run) GROUP BY l.scope_id
 )
 SELECT
@@ -122,7 +122,7 @@ SELECT
     s.n_eff / sc.concurrency AS n_eff_share,
     p.pinned_share, p.steady_lines, p.kv_usage_max, p.waiting_max, p.wait_ev AS waiting_max_ev, p.nobody_waits_share, p.running_median, p.lines,
     p.running_median / sc.concurrency AS running_share,
-    o.full_share, o.busy_max, w.waited, w.ev AS waited_ev,
+    o.full_share, o.busy_max, w.waited, w.ev AS waited_ev, CASE WHEN w.paired >= 3 AND w.waited = 0 THEN 1 ELSE 0 END AS at_once_seen,
     c.peak_overlap, c.ev AS peak_overlap_ev, c.queued_n, c.handoff, c.prefill_share, sc.concurrency / c.peak_overlap AS crowding,
     c.peak_overlap / sc.concurrency AS peak_share
 FROM main.scopes sc
@@ -183,6 +183,7 @@ RULE = Rule(
                 "n_eff_over_slots <= n_eff_hi",
             ),
             uses=("bench", "config"),
+            rivals=("pool",),
             says=_TABLE,
         ),
         Route(
@@ -196,6 +197,7 @@ RULE = Rule(
                 "n_eff_as_below <= as_below_hi",
             ),
             uses=("bench", "config"),
+            rivals=("pool",),
             says=_TABLE,
         ),
         Route(
@@ -231,7 +233,7 @@ RULE = Rule(
         Route(
             "no more requests than slots",
             when=("over_limit <= 0",),
-            uses=("bench", "config"),
+            uses=("config",),
             says="No request waits for a slot. {offered:int} offered, {slots:slots}.",
         ),
         Route(
@@ -272,6 +274,11 @@ RULE = Rule(
         ),
     ),
     rivals={
+        "pool": Rival(
+            "a client that keeps just as many requests open as there are slots",
+            closed=("at_once_seen <= 0",),
+            settle="raise the slot limit: with a client pool nothing changes",
+        ),
         "kv": Rival(
             "the KV cache is full, not the slots",
             closed=("kv_usage_max < kv_free",),

@@ -24,20 +24,9 @@ Known problems
 from ..engine.rule import STATE, Experiment, Limit, Rival, Route, Rule
 
 FACTS = """
-WITH phased AS (
-    -- decode alone where the server tells phases apart: prefill of a layer split is pipelined and raises the sum
-    SELECT *, count(*) FILTER (complete AND phase = 'decode') OVER (PARTITION BY scope_id) >= 10 AS cut FROM main.util_sums
-), picked AS MATERIALIZED (
-    FROM phased WHERE complete AND (NOT cut OR phase = 'decode')
-), sums AS (
-    SELECT
-        scope_id, avg(util_sum) AS util_sum, min(util_sum) AS util_sum_min, max(util_sum) AS util_sum_max, count(*) AS rounds,
-        stddev_samp(util_sum) / sqrt(count(*)) AS se, max(cards) AS cards,
-        [{'source_id': min(source_id), 'line': min(line)}, {'source_id': max(source_id), 'line': max(line)}] AS ev
-    FROM picked GROUP BY scope_id
-), means AS (
+WITH means AS (
     SELECT l.scope_id, l.gpu, avg(l.util_gpu) AS mean_util
-    FROM main.samples_in_load l JOIN picked u USING (scope_id, source_id, cycle)
+    FROM main.samples_in_load l JOIN main.decode_sums u USING (scope_id, source_id, cycle)
     GROUP BY l.scope_id, l.host, l.gpu HAVING max(l.util_gpu) > 2 OR max(l.mem_used) > 1024
 ), per_card AS (
     SELECT scope_id, min(mean_util) AS card_min, string_agg(printf('%.1f', mean_util), ' + ' ORDER BY gpu) AS cards_text FROM means GROUP BY scope_id
@@ -45,8 +34,11 @@ WITH phased AS (
     SELECT scope_id, value AS split, origin AS split_origin, given AS split_given, ev AS split_ev FROM main.config_in_scope WHERE key = 'split'
 ), devices AS (
     SELECT scope_id, num_hi AS devices FROM main.config_in_scope WHERE key = 'split_devices'
-), family AS (
-    SELECT scope_id, value AS server FROM main.config_in_scope WHERE key = 'server'
+), running AS (
+    SELECT scope_id, min(running) AS running_min FROM main.server_in_scope WHERE running > 0 GROUP BY scope_id
+), listed AS (
+    -- a list of processes during the load that never shows two compute processes on one card
+    SELECT count(*) AS process_rounds FROM (SELECT DISTINCT source_id, cycle FROM main.gpu_processes WHERE pid IS NOT NULL)
 ), foreign_processes AS (
     -- two different compute processes on one card in one round: somebody else works there too
     SELECT count(*) AS foreign_seen FROM (
@@ -57,7 +49,7 @@ WITH phased AS (
 SELECT
     sc.scope_id,
     s.util_sum, s.ev AS util_sum_ev, s.util_sum_min, s.util_sum_max, s.rounds, s.cards, c.card_min, c.cards_text,
-    100 - s.util_sum + 2 * s.se + 0.5 * s.cards AS idle_bound,
+    s.idle_bound,
     sp.split, sp.split_origin, sp.split_given, sp.split_ev,
     CASE WHEN sp.split IS NULL THEN NULL WHEN sp.split = 'row' THEN 1 ELSE 0 END AS split_is_row,
     CASE WHEN sp.split IS NULL THEN NULL WHEN sp.split IN ('tensor', 'data') THEN 1 ELSE 0 END AS split_is_parallel,
@@ -65,10 +57,12 @@ SELECT
     CASE WHEN sp.split = 'layer' THEN 1 WHEN sp.split = 'pipeline' THEN sc.concurrency END AS batches_in_flight,
     CASE WHEN sp.split IN ('layer', 'pipeline') THEN 1 WHEN sp.split IS NOT NULL THEN 0 END AS split_is_serial,
     greatest(0, coalesce(d.devices, s.cards) - s.cards) AS cards_missing,
-    f.foreign_seen
+    f.foreign_seen, CASE WHEN li.process_rounds > 0 THEN f.foreign_seen END AS foreign_known,
+    -- stages of a pipeline that wait in a receive kernel read busy, unless there is work for each of them
+    CASE WHEN sp.split = 'pipeline' THEN coalesce(r.running_min, sc.concurrency) / s.cards WHEN sp.split IS NOT NULL THEN 1 END AS work_per_stage
 FROM main.scopes sc
-LEFT JOIN sums s USING (scope_id) LEFT JOIN per_card c USING (scope_id) LEFT JOIN split sp USING (scope_id)
-LEFT JOIN devices d USING (scope_id) LEFT JOIN family fa USING (scope_id) CROSS JOIN foreign_processes f
+LEFT JOIN main.serial_idle s USING (scope_id) LEFT JOIN per_card c USING (scope_id) LEFT JOIN split sp USING (scope_id)
+LEFT JOIN devices d USING (scope_id) LEFT JOIN running r USING (scope_id) CROSS JOIN foreign_processes f CROSS JOIN listed li
 """
 
 RULE = Rule(
@@ -81,6 +75,8 @@ RULE = Rule(
     limits={
         "sum_hi": Limit(106, "%", "driver windows that are not aligned add up to 6 to the mean of ten rounds of a serial split"),
         "sum_lo": Limit(90, "%", "a serial split with at most a tenth of idle time"),
+        "sum_parallel": Limit(150, "%", "one and a half cards on average cannot come from driver windows; 115 is the most they add"),
+        "enough": Limit(10, "samples", "fewer than ten independent windows say nothing about the load"),
         "card_busy": Limit(3, "%", "a card below that does no stage of its own"),
     },
     applies=("split_is_row < 1",),
@@ -108,6 +104,12 @@ RULE = Rule(
             uses=("config",),
             says="The cards do not take turns. split = {split}, every card works on every token.",
         ),
+        Route(
+            "more than one card's worth of work at a time",
+            when=("util_sum >= sum_parallel", "rounds >= enough", "work_per_stage >= 1", "foreign_known <= 0"),
+            uses=("util", "config"),
+            says="The cards do not take turns. {cards_text} = {util_sum:%}: more than one and a half cards work at a time, and no other process is on them.",
+        ),
     ),
     fits=(
         Route(
@@ -117,8 +119,21 @@ RULE = Rule(
             rivals=("parallel",),
             says="The cards may take turns. {cards_text} = {util_sum:%} ({util_sum_min:}..{util_sum_max:}, {rounds:int} samples) is what {cards:int} cards taking turns show.",
         ),
+        Route(
+            "a pipeline with one batch in flight, whose waiting stages read busy",
+            when=("split == 'pipeline'", "batches_in_flight <= 1", "util_sum > sum_hi", "cards >= 2"),
+            uses=("util", "config"),
+            rivals=("spin",),
+            says="The cards may take turns. One batch is in flight in a pipeline of {cards:int} cards; {cards_text} = {util_sum:%} is what stages that wait in a receive "
+            "kernel show too.",
+        ),
     ),
     rivals={
+        "spin": Rival(
+            "stages that really work at the same time",
+            closed=(),
+            settle="SM_ACTIVE instead of utilisation (dcgmi dmon -e 1002 -d 100), or power card by card",
+        ),
         "parallel": Rival(
             "cards that work in parallel, each busy a fraction of the time",
             closed=("split_is_serial >= 1", "batches_in_flight <= 1"),
@@ -127,6 +142,10 @@ RULE = Rule(
     },
     collect={
         "split_is_serial": "how the model is split: --given split=layer, or llama-server -lv 4 (start-up lines with one model buffer per card)",
+        "split": "how the model is split: --given split=pipeline",
+        "rounds": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt   (all cards, while the load runs)",
+        "work_per_stage": "how the model is split and how many requests ran",
+        "foreign_known": "nvidia-smi pmon -d 1 beside it",
         "split_is_parallel": "how the model is split: --given split=tensor or layer",
         "batches_in_flight": "how the model is split and how many requests ran",
         "util_sum": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt   (all cards, while the load runs)",

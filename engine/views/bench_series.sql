@@ -1,14 +1,28 @@
 -- One row per step of a sweep with its series: one table is one series, and result files with a single row each form one together.
+-- Two series that agree in total and wall time at every concurrency they share are the same run told twice: one series.
 WITH counted AS (
     SELECT *, count(*) OVER (PARTITION BY source_id) AS rows_in_source FROM main.bench_steps WHERE concurrency > 0
-), keyed AS (
+), named AS (
     -- the same name in two files is two series
-    SELECT *, coalesce(source_id || ': ' || series, CASE WHEN rows_in_source = 1 THEN 'runs' ELSE 'table of source ' || source_id END) AS series_key FROM counted
+    SELECT *, coalesce(source_id || ': ' || series, CASE WHEN rows_in_source = 1 THEN 'runs' ELSE 'table of source ' || source_id END) AS own_key FROM counted
+), medians AS (
+    SELECT own_key, concurrency, median(aggregate_tok_s) FILTER (aggregate_counts IS DISTINCT FROM 'total') AS x, median(wall_s) AS wall_s FROM named GROUP BY ALL
+), twins AS (
+    SELECT a.own_key AS first_key, b.own_key AS second_key
+    FROM medians a JOIN medians b ON a.concurrency = b.concurrency AND a.own_key < b.own_key
+    GROUP BY ALL
+    HAVING count(*) FILTER (a.x > 0 AND b.x > 0 OR a.wall_s > 0 AND b.wall_s > 0) = count(*)
+       AND bool_and(coalesce(abs(a.x / b.x - 1) <= 0.02, TRUE) AND coalesce(abs(a.wall_s / b.wall_s - 1) <= 0.02, TRUE))
+       AND bool_or(a.x > 0 AND b.x > 0) AND (count(*) >= 2 OR bool_and(a.wall_s > 0 AND b.wall_s > 0))
+), keyed AS (
+    SELECT n.*, coalesce((SELECT min(first_key) FROM twins t WHERE t.second_key = n.own_key), n.own_key) AS series_key FROM named n
+), labels AS (
+    SELECT series_key, min(series) AS series_label FROM keyed GROUP BY series_key
 )
 SELECT
     source_id, line, series, series_key,
-    count(DISTINCT series_key) OVER () AS n_series,
+    (SELECT count(*) FROM labels) AS n_series,
     dense_rank() OVER (ORDER BY series_key) AS series_no,
-    coalesce(series, 'table ' || dense_rank() OVER (ORDER BY series_key)) AS series_name,
+    coalesce(series_label, 'table ' || dense_rank() OVER (ORDER BY series_key)) AS series_name,
     concurrency
-FROM keyed
+FROM keyed JOIN labels USING (series_key)

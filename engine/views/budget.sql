@@ -1,9 +1,6 @@
 -- The time of one decode step and what could fill it, per scope, in milliseconds as intervals. NULL at the high end: not bounded.
 -- Memory at 0.75 to 0.92 of the bandwidth, arithmetic at 0.6 to 0.85 of the peak; the host by the share of time in which nothing runs.
-WITH idle AS (
-    SELECT scope_id, (100 - avg(util_sum) + 2 * stddev_samp(util_sum) / sqrt(count(*)) + 0.5 * max(cards)) / 100 AS serial_idle, count(*) AS rounds
-    FROM main.util_sums WHERE complete GROUP BY scope_id HAVING count(*) >= 10
-), known AS (
+WITH known AS (
     SELECT
         b.scope_id, 1000 / b.steps_hi AS step_lo, 1000 / b.steps_lo AS step_hi,
         1000 * b.pass_bytes_lo / (0.92 * b.bw_hi * 1e9) AS memory_lo,
@@ -13,8 +10,8 @@ WITH idle AS (
         l.share_lo * 1000 / b.steps_hi AS link_lo, l.share_hi * 1000 / b.steps_lo AS link_hi,
         l.latency_share_lo * 1000 / b.steps_hi AS latency_lo,
         CASE WHEN b.split IN ('layer', 'none', 'data') THEN 0 ELSE l.latency_share_hi * 1000 / b.steps_lo END AS latency_hi,
-        0 AS host_lo, CASE WHEN b.split = 'layer' THEN i.serial_idle * 1000 / b.steps_lo END AS host_hi
-    FROM main.step_bytes b LEFT JOIN main.link_load l USING (scope_id) LEFT JOIN idle i USING (scope_id)
+        0 AS host_lo, CASE WHEN b.split = 'layer' THEN i.idle_bound / 100 * 1000 / b.steps_lo END AS host_hi
+    FROM main.step_bytes b LEFT JOIN main.link_load l USING (scope_id) LEFT JOIN (FROM main.serial_idle WHERE rounds >= 10) i USING (scope_id)
     WHERE b.steps_lo > 0 OR b.steps_hi > 0
 ), parts AS (
     SELECT scope_id, 1 AS place, 'memory' AS component, memory_lo AS lo_ms, memory_hi AS hi_ms, step_lo, step_hi FROM known

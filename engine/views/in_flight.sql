@@ -26,6 +26,7 @@ WITH spans AS (
     SELECT source_id, 'server statistics' AS origin, time AS began, least(lead(time) OVER (PARTITION BY source_id ORDER BY time), time + 30) AS ended, n
     FROM lines
 )
-SELECT source_id, origin, began, ended, n::DOUBLE AS n FROM counted WHERE ended > began
+-- blur_s: how far an edge may be off, by the distance of the lines
+SELECT source_id, origin, began, ended, n::DOUBLE AS n, 0.0 AS blur_s FROM counted WHERE ended > began
 UNION ALL
-SELECT source_id, origin, began, ended, n FROM statistics WHERE ended > began
+SELECT source_id, origin, began, ended, n, median(ended - began) OVER (PARTITION BY source_id) FROM statistics WHERE ended > began

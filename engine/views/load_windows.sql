@@ -15,7 +15,7 @@ WITH ranked AS (
     SELECT
         window_id::INTEGER AS window_id, any_value(origin) AS origin, min(began) AS began, max(ended) AS ended, max(n) AS n_max,
         sum(n * (ended - began)) / sum(ended - began) AS n_mean,
-        max(coalesce(c.uncertainty_s, 1)) AS unc_s, any_value(source_id) AS source_id, coalesce(bool_or(c.estimated), FALSE) AS estimated
+        max(coalesce(c.uncertainty_s, 1) + blur_s) AS unc_s, any_value(source_id) AS source_id, coalesce(bool_or(c.estimated), FALSE) AS estimated
     FROM numbered LEFT JOIN main.clocks c USING (source_id) GROUP BY window_id
 ), in_steps AS (
     SELECT DISTINCT w.window_id
@@ -27,6 +27,6 @@ SELECT
     *,
     window_id IN (FROM in_steps)
     -- one request alone is one stream, and belongs to the step of one stream where there is exactly one
-    OR (n_max = 1 AND origin = 'server requests' AND (SELECT count(DISTINCT series_key) FROM main.bench_series WHERE concurrency = 1) = 1) AS in_step,
+    OR (n_max = 1 AND origin = 'server requests' AND source_id IN (SELECT source_id FROM main.step_requests) AND (SELECT count(DISTINCT series_key) FROM main.bench_series WHERE concurrency = 1) = 1) AS in_step,
     CASE WHEN n_max < 2 THEN '1' ELSE power(2, floor(log2(n_max)))::INTEGER || '-' || (power(2, floor(log2(n_max)) + 1) - 1)::INTEGER END AS band
 FROM windows

@@ -58,10 +58,7 @@ WITH polls AS (
     FROM main.config_in_scope WHERE key IN ('split', 'slots', 'server', 'build', 'n_ctx_slot', 'tensor_parallel', 'pipeline_parallel', 'layers_offloaded', 'layers_total',
         'cpu_model_mib', 'eager', 'kv_tokens') GROUP BY scope_id
 ), roof AS (
-    SELECT
-        scope_id,
-        CASE WHEN pass_bytes_lo > 0 AND pass_bytes_hi > 0 AND bw_lo > 0 AND bw_hi > 0 THEN 4 ELSE 2 END AS grade
-    FROM main.roofs WHERE pass_bytes_lo > 0 OR pass_bytes_hi > 0 OR bw_lo > 0
+    SELECT scope_id FROM main.roofs WHERE pass_bytes_lo > 0 AND pass_bytes_hi > 0 AND bw_lo > 0 AND bw_hi > 0
 )
 SELECT scope_id, input, grade, n_eff, reason, collect FROM gpu_grades
 UNION ALL
@@ -82,8 +79,6 @@ SELECT scope_id, 'config', grade, n,
     CASE WHEN grade < 3 THEN 'the log of the very server that was measured, from its start' END
 FROM config
 UNION ALL
-SELECT scope_id, 'roof', grade, NULL,
-    CASE WHEN grade = 4 THEN 'bytes and bandwidth are known at both ends' ELSE 'bytes or bandwidth are only half known' END,
-    CASE WHEN grade < 4 THEN 'gpuverdict.toml: [model] params_total_b, params_active_b, bits_per_weight; [gpu] name or mem_bw_gb_s' END
+SELECT scope_id, 'roof', 4, NULL, 'bytes and bandwidth are known at both ends', NULL
 FROM roof
 ORDER BY scope_id, input

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import polars as pl
-from gpuverdict.engine.send import send_note, send_rows
+from gpuverdict.engine.send import middle, send_clock, send_note, send_oddities, send_rows
 
 
 def sent(target: str, rows: list[dict]) -> list[tuple[str, pl.DataFrame]]:
@@ -30,3 +30,29 @@ def test_a_note() -> None:
     ((target, frame),) = out
     assert target == "quality"
     assert frame.to_dicts() == [{"line": 7, "kind": "all-failed", "n": 2, "note": "No request succeeded."}]
+
+
+def test_columns_that_were_asked_for_are_there() -> None:
+    out: list[tuple[str, pl.DataFrame]] = []
+    send_rows(lambda name, frame: out.append((name, frame)), "gpus", [{"line": 1, "gpu": 0}], ("line", "gpu", "mig", "memory_mib"))
+    send_rows(lambda name, frame: out.append((name, frame)), "gpus", [], ("line", "mig"))
+    (_, filled), (_, empty) = out
+    assert filled.schema == {"line": pl.Int64, "gpu": pl.Int32, "mig": pl.Boolean, "memory_mib": pl.Float64}
+    assert filled.rows() == [(1, 0, None, None)]
+    assert empty.schema == {"line": pl.Int64, "mig": pl.Boolean} and empty.is_empty()
+
+
+def test_oddities_that_were_counted() -> None:
+    out: list[tuple[str, pl.DataFrame]] = []
+    send_oddities(lambda name, frame: out.append((name, frame)), 3, {"a": 2, "b": 0}, {"a": "note a", "b": "note b"})
+    send_oddities(lambda name, frame: out.append((name, frame)), 3, {"a": 0}, {"a": "note a"})
+    ((target, frame),) = out
+    assert (target, frame.rows()) == ("quality", [(3, "a", 2, "note a")])
+
+
+def test_a_clock() -> None:
+    out: list[tuple[str, pl.DataFrame]] = []
+    send_clock(lambda name, frame: out.append((name, frame)), 5, "none", None, None)
+    send_clock(lambda name, frame: out.append((name, frame)), 5, "utc", 1.0, middle([3.0, 1.0, 2.0, 2.0]))
+    assert [frame.rows() for _, frame in out] == [[(5, "none", None, None)], [(5, "utc", 1.0, 2.0)]]
+    assert middle([]) is None

@@ -3,67 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from functools import partial
 
 import pytest
-from gpuverdict.engine.parser import Claim, Counts, Refusal, Sample
+from gpuverdict.engine.parser import Refusal
 from gpuverdict.engine.source import Source
-from gpuverdict.engine.testing import check_counts, check_samples, rows_of, values
+from gpuverdict.engine.testing import check_samples
 from gpuverdict.parsers.guidellm import PARSER
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from open_ended import document_tests, read
 
 NEW, OLD = (json.loads(s.text) for s in PARSER.samples)
 
-
-class Tiny(Source):
-    """A source whose blocks hold a few characters."""
-
-    def blocks(self, size: int = 0) -> Iterator[tuple[int, str]]:
-        return super().blocks(37)
-
-
-def facts(text: str | bytes, tiny: bool = False) -> tuple[dict[str, list[dict]], Counts]:
-    """Rows and counts; with `tiny` read in small blocks."""
-    if not tiny:
-        return rows_of(PARSER, text)
-    out: dict[str, list[dict]] = {}
-    source = Tiny.from_text(text)
-    counts = PARSER.parse(source, lambda target, frame: out.setdefault(target, []).extend(frame.to_dicts()))
-    return out, counts
+facts = partial(read, PARSER)
 
 
 def test_samples() -> None:
     check_samples(PARSER)
 
 
-@pytest.mark.parametrize("sample", PARSER.samples, ids=lambda s: s.versions)
-def test_samples_are_claimed_and_blocks_do_not_matter(sample: Sample) -> None:
-    assert isinstance(PARSER.claims(Source.from_text(sample.text, sample.name).head()), Claim)
-    assert facts(sample.text, tiny=True) == facts(sample.text)
-
-
-@pytest.mark.parametrize("sample", PARSER.samples, ids=lambda s: s.versions)
-@given(share=st.floats(0, 1))
-@settings(max_examples=60, deadline=None)
-def test_a_cut_invents_nothing(sample: Sample, share: float) -> None:
-    text = sample.text[: int(share * len(sample.text))]
-    rows, counts = facts(text)
-    check_counts(counts, text, "cut")
-    invented = {v for v in values(rows) - values(facts(sample.text)[0]) if v[1] not in ("series", "step")}
-    assert not invented
-
-
-@pytest.mark.parametrize("sample", PARSER.samples, ids=lambda s: s.versions)
-@given(share=st.floats(0, 1), byte=st.integers(0, 255))
-@settings(max_examples=60, deadline=None)
-def test_a_garbled_byte_raises_nothing(sample: Sample, share: float, byte: int) -> None:
-    data = bytearray(sample.text.encode())
-    data[min(int(share * len(data)), len(data) - 1)] = byte
-    source = Source.from_text(bytes(data))
-    PARSER.claims(source.head())
-    _, counts = rows_of(PARSER, bytes(data))
-    assert counts.lines == sum(b.count("\n") + (not b.endswith("\n")) for _, b in source.blocks())
+test_samples_are_claimed_and_blocks_do_not_matter, test_a_cut_invents_nothing, test_a_garbled_byte_raises_nothing = document_tests(PARSER)
 
 
 def benchmark(**changes: object) -> dict:

@@ -1,0 +1,124 @@
+"""Values as nvidia-smi prints them, alike in its table, `-q`, `-q -x` and queries: names of cards, bus ids, numbers with a unit, and what
+is kept about each card.
+
+What stands in place of a value (`N/A`, `[N/A]`, `ERR!`, ...) differs from output to output and stays with the parser of each.
+This module imports polars only when it is used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from .parser import Counts, Emit
+from .send import middle, send_clock, send_oddities, send_rows
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MAX_CARDS = 4096
+FIRST_UTIL = 95.0  # % with nothing on the card: memory scrubbing after the driver woke up reads as busy
+FIRST_MEMORY = 0.01  # share of the card that counts as "nothing on it"
+
+BUS_ID = r"[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f]"
+PRODUCT = (
+    r"^(?:(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|Orin|Thor|Xavier|Graphics Device)\b[A-Za-z0-9 ()+/-]{0,60}"
+    r"|[A-Z]{1,3}[0-9]{2,4}[A-Za-z0-9]*(?:[- ][A-Za-z0-9]+){0,6})$"
+)
+"""Names that are a product; whatever else stands there may be something private and is dropped."""
+_DATE = (
+    r"^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) {1,2}([0-9]{1,2}) "
+    r"([0-9]{2}:[0-9]{2}:[0-9]{2}) ([0-9]{4})$"
+)
+
+Numbers = Mapping[str, tuple[Sequence[str], str, float, float]]
+"""column -> (columns of text, the first with a value wins), unit pattern, scale, highest value after scaling."""
+
+
+def product(name: str | None) -> str | None:
+    """The name where it is one of a product, else NULL."""
+    return name if re.match(PRODUCT, name or "") else None
+
+
+def wall_time(date: pl.Expr) -> pl.Expr:
+    """`Mon Mar  2 09:15:07 2026` as seconds since 1970, the wall clock read as if it were UTC; NULL for anything else."""
+    import polars as pl
+
+    g = date.str.extract_groups(_DATE)
+    text = pl.concat_str(g.struct.field("4"), g.struct.field("1"), g.struct.field("2").str.zfill(2), g.struct.field("3"), separator=" ")
+    return text.str.to_datetime("%Y %b %d %H:%M:%S", strict=False).dt.epoch("s").cast(pl.Float64)
+
+
+def numbers_with_units(numbers: Numbers) -> list[pl.Expr]:
+    """One expression per column: text that is a number with exactly that unit, scaled; NULL for anything else and above the highest."""
+    import polars as pl
+
+    out = []
+    for column, (texts, unit, scale, high) in numbers.items():
+        each = [
+            pl.col(t).str.extract(rf"^(-?[0-9]{{1,12}}(?:\.[0-9]+)?) ?{unit}$", 1).cast(pl.Float64, strict=False) * scale for t in texts
+        ]
+        value = pl.coalesce(each)
+        out.append(pl.when(value <= high).then(value).alias(column))
+    return out
+
+
+def process_values() -> list[pl.Expr]:
+    """pid, kind (C, G, C+G, M, M+C, O) and mem_used (MiB) out of the text columns pid, kind and memory."""
+    import polars as pl
+
+    return [
+        pl.col("pid").str.extract(r"^([0-9]{1,9})$", 1).cast(pl.Int64).alias("pid"),
+        pl.col("kind").str.extract(r"^(C\+G|M\+C|C|G|M|O)$", 1).alias("kind"),
+        pl.col("memory").str.extract(r"^([0-9]{1,9}) Mi?B$", 1).cast(pl.Float64).alias("mem_used"),
+    ]
+
+
+def first_readings(cards: pl.DataFrame, processes: pl.DataFrame) -> int:
+    """How many readings are busy with no process and almost no memory in use. Both frames have `card`."""
+    import polars as pl
+
+    busy = cards.filter((pl.col("util_gpu") >= FIRST_UTIL) & (pl.col("mem_used") <= FIRST_MEMORY * pl.col("mem_total")))
+    return busy.join(processes.select("card").unique(), on="card", how="anti").height
+
+
+@dataclass
+class SmiState:
+    """What the next printout or document of one source must know, and what the source ends with."""
+
+    cycle: int = -1
+    last: float | None = None
+    steps: Counter[float] = field(default_factory=Counter)
+    cards: dict[int, dict[str, Any]] = field(default_factory=dict)
+    first_line: int | None = None
+    odd: Counter[str] = field(default_factory=Counter)
+    counts: Counts = field(default_factory=Counts)
+
+    def tick(self, times: Iterator[float] | pl.Series) -> None:
+        """Known times of readings, in order."""
+        for time in times:  # one step per printout
+            if self.last is not None:
+                self.steps[time - self.last] += 1
+            self.last = time
+
+    def about(self, cards: pl.DataFrame) -> None:
+        """Keeps what says what a card is, once per number."""
+        for row in cards.iter_rows(named=True):  # one step per card and printout
+            if row["gpu"] in self.cards or len(self.cards) >= MAX_CARDS:
+                continue
+            mig = {"Enabled": True, "Disabled": False}.get(row["mig"] or "")
+            kept = {k: row[k] for k in ("line", "gpu", "uuid", "bus_id", "power_limit_w", "driver")}
+            self.cards[row["gpu"]] = kept | {"name": product(row["name"]), "mig": mig, "memory_mib": row["mem_total"]}
+
+    def finish(self, emit: Emit, notes: Mapping[str, str]) -> None:
+        """One clock, one row per card, one quality row per oddity."""
+        if self.first_line is None:
+            return
+        kind, resolution = ("none", None) if self.last is None else ("local-no-zone", 1.0)
+        send_clock(emit, self.first_line, kind, resolution, middle(s for s in self.steps.elements() if s > 0))
+        columns = ("line", "gpu", "name", "uuid", "bus_id", "memory_mib", "power_limit_w", "driver", "mig")
+        send_rows(emit, "gpus", list(self.cards.values()), columns)
+        send_oddities(emit, self.first_line, self.odd, notes)
