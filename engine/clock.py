@@ -405,10 +405,10 @@ def _loads(store: Store) -> dict[int, tuple[list[tuple[float, float]], float]]:
     return out
 
 
-# A line of statistics at t speaks of the time since the line before it: a load may begin or end anywhere in between.
+# A line of statistics at t speaks of the time since the line before it: a load begins or ends somewhere in between, half way on average.
 _LOADS = """
 WITH lines AS (
-    SELECT source_id, time, max((coalesce(running, 0) > 0 OR coalesce(gen_tok_s, 0) > 0)::INT) AS busy
+    SELECT source_id, time, max((coalesce(running, 0) > 0)::INT) AS runs, max((coalesce(running, 0) > 0 OR coalesce(gen_tok_s, 0) > 0)::INT) AS busy
     FROM raw.server_samples WHERE time IS NOT NULL GROUP BY source_id, time
 ), stepped AS (
     SELECT *, time - lag(time) OVER (PARTITION BY source_id ORDER BY time) AS step FROM lines
@@ -418,7 +418,7 @@ WITH lines AS (
 SELECT source_id, coalesce(started_at, queued_at, sent_at) AS began, finished_at AS ended, 0.0 AS blur FROM raw.requests
 WHERE origin IN ('server', 'client') AND finished_at > coalesce(started_at, queued_at, sent_at)
 UNION ALL
-SELECT s.source_id, s.time - least(coalesce(s.step, u.step), 1.5 * u.step), s.time, u.step
+SELECT s.source_id, s.time - CASE WHEN s.runs = 1 THEN 0.5 ELSE 1.0 END * u.step, s.time + CASE WHEN s.runs = 1 THEN 0.5 ELSE -0.5 END * u.step, u.step
 FROM stepped s JOIN usual u USING (source_id)
 WHERE s.busy = 1 AND u.step > 0 AND s.source_id NOT IN (SELECT source_id FROM raw.requests WHERE origin = 'server' AND started_at IS NOT NULL)
 ORDER BY 1, 2

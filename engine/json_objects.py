@@ -66,7 +66,7 @@ class JsonLines:
 def json_objects(lines: JsonLines) -> Iterator[tuple[int, int, Json | None]]:
     """The JSON objects of a text (one per line, behind each other, in a list) with their first and last line; None for one that is cut
     or garbled. Memory holds one object and one block."""
-    blocks, text, line, need, last = lines.blocks(), "", 1, 0, False
+    blocks, text, line, need, last, opens = lines.blocks(), "", 1, 0, False, _OPENS
     while not last:
         parts, have = [text], len(text)
         while not last and have <= need:
@@ -75,7 +75,7 @@ def json_objects(lines: JsonLines) -> Iterator[tuple[int, int, Json | None]]:
             parts.append(block)
             have += len(block)
         text, at = "".join(parts), 0
-        start = _OPENS.search(text)
+        start = opens.search(text)
         while start is not None:
             line += text.count("\n", at, start.end())
             at = start.end()
@@ -84,11 +84,13 @@ def json_objects(lines: JsonLines) -> Iterator[tuple[int, int, Json | None]]:
                 break
             if found is None:
                 yield line, line, None
-                start = _margin(text, at)
+                opens = _margin(text, at)
+                start = opens.search(text, at + 1)
                 continue
             first, line = line, line + text.count("\n", at, found[1])
             at = found[1]
             yield first, line, found[0]
+            opens = _OPENS
             start = _NEXT.match(text, at) or _OPENS.search(text, at)
         if start is None:
             line += text.count("\n", at)
@@ -109,11 +111,11 @@ def _decode(text: str, at: int) -> tuple[tuple[Json, int] | None, bool]:
         return None, False
 
 
-def _margin(text: str, at: int) -> re.Match[str] | None:
+def _margin(text: str, at: int) -> re.Pattern[str]:
     """Behind a broken object: the next one that stands as far to the right. What is further in belongs to the broken one."""
     before = text[text.rfind("\n", 0, at) + 1 : at]
     margin = before if before.isspace() else ""
-    return re.compile(rf"(?m)^{margin}(?=\{{)").search(text, at + 1)
+    return re.compile(rf"(?m)^{margin}(?=\{{)")
 
 
 def num(value: Any, scale: float = 1.0) -> float | None:

@@ -38,6 +38,8 @@ SELECT
     model_given AS mbu_given, model_ev AS mbu_ev, model_origin AS mbu_origin,
     CASE speculation WHEN 'on' THEN 1 WHEN 'off' THEN 0 END AS speculation,
     CASE WHEN speculation = 'on' AND accept_len IS NULL THEN 1 ELSE 0 END AS speculation_seen,
+    -- where the memory interface itself was recorded, it decides: software may move more bytes than one pass
+    (SELECT count(*) FROM main.gpu_samples WHERE dram_active IS NOT NULL) AS counters_seen,
     d.dram_active, d.tensor_active, d.dram_rounds, d.ev AS dram_active_ev
 FROM main.step_bytes b LEFT JOIN dram d USING (scope_id)
 """
@@ -82,7 +84,7 @@ RULE = Rule(
         *(
             Route(
                 "one pass over weights and KV cache takes less than 40 % of a step",
-                when=("mbu < low", "speculation_seen <= 0"),
+                when=("mbu < low", "speculation_seen <= 0", "counters_seen <= 0"),
                 uses=(rates, "roof"),
                 says="Memory bandwidth is not the main cost. {steps_per_s:} steps/s x ({step_gb:GB} of weights + at most {kv_gb:GB} of KV, {sequence_tokens:int} "
                 "tokens: {sequence_from}) over {bandwidth:GB/s} is {mbu:share} of the ceiling (line 40 %).",
@@ -120,6 +122,7 @@ RULE = Rule(
         "tensor_active": "dcgmi dmon -e 1002,1004,1005 -d 100 (data-centre cards), while the load runs",
         "dram_rounds": "dcgmi dmon -e 1002,1004,1005 -d 100 (data-centre cards), while the load runs",
         "speculation": "whether speculative decoding was on: the server log, or --given speculation=off",
+        "counters_seen": "DRAM_ACTIVE placed in the load",
         "speculation_seen": "whether speculative decoding was on",
     },
     means="The interval says how much of a step one pass over weights and cache can explain.",

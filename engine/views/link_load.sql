@@ -1,6 +1,7 @@
 -- What the link between the cards has to carry, per scope. A serial split hands over the hidden state of the batch N-1 times per step
 -- (up to four streams of 4 bytes); a tensor split reduces 2 L times per step, 2 (N-1)/N of the hidden state of every computed token.
---   copies      measured rate if stated, else 0.8 x generation x lanes
+--   copies      measured rate if stated, else 0.8 x generation x lanes as recorded under load; not recorded: from one Gen1 lane to what
+--               the card could have
 --   latency     2 L collectives per step at the latency of this topology and message size
 --   collectives at least 1 GB/s unless measured, at most the copy rate; NVLink 50 GB/s to 0.8 of one direction
 WITH seen AS (
@@ -9,6 +10,7 @@ WITH seen AS (
     SELECT
         p.*, f.split, f.cards, f.layers, f.hidden, f.nvlink_gbs,
         (SELECT num FROM main.given WHERE key = 'link.gb_s') AS stated_gb_s,
+        s.width IS NOT NULL AND s.gen IS NOT NULL AS link_recorded,
         0.8 * coalesce(s.width, f.pcie_width) * CASE coalesce(s.gen, f.pcie_gen) WHEN 1 THEN 0.25 WHEN 2 THEN 0.5 WHEN 3 THEN 0.985 WHEN 4 THEN 1.97 WHEN 5 THEN 3.94 WHEN 6 THEN 7.56 END AS wire_gb_s,
         -- the catalogue counts both directions; bridges that may be absent are below 200
         CASE WHEN f.nvlink_gbs >= 200 THEN TRUE WHEN f.nvlink_gbs > 0 THEN NULL WHEN f.nvlink_gbs = 0 THEN FALSE END AS nvlink
@@ -16,7 +18,7 @@ WITH seen AS (
 ), paths AS (
     SELECT
         *,
-        coalesce(stated_gb_s, wire_gb_s) AS copy_gb_s,
+        coalesce(stated_gb_s, wire_gb_s) AS copy_gb_s, coalesce(stated_gb_s, CASE WHEN link_recorded THEN wire_gb_s END, 0.2) AS copy_lo_gb_s,
         CASE WHEN nvlink THEN 50 ELSE 1 END AS collective_lo_gb_s,
         CASE WHEN nvlink IS DISTINCT FROM FALSE AND nvlink_gbs > 0 THEN greatest(0.8 * nvlink_gbs / 2, coalesce(stated_gb_s, wire_gb_s, 0)) ELSE coalesce(stated_gb_s, wire_gb_s) END AS collective_hi_gb_s,
         2 * layers * hidden * 2 * 2 * (cards - 1) / cards AS reduce_bytes_per_token,
@@ -52,7 +54,7 @@ SELECT
         WHEN 'tensor' THEN reduce_bytes_per_token * coalesce(least(x_out, x_total), x_out, x_total, steps_lo * batch_lo) / 1e9 / collective_hi_gb_s
     END AS share_lo,
     CASE split
-        WHEN 'layer' THEN (cards - 1) * hop_bytes_hi / (copy_gb_s * 1e9) * steps_hi
+        WHEN 'layer' THEN (cards - 1) * hop_bytes_hi / (copy_lo_gb_s * 1e9) * steps_hi
         WHEN 'tensor' THEN reduce_bytes_per_token * coalesce(greatest(x_total, x_out), steps_hi * batch_hi) / 1e9 / collective_lo_gb_s
     END AS share_hi,
     ev

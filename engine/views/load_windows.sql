@@ -27,6 +27,7 @@ SELECT
     *,
     window_id IN (FROM in_steps)
     -- one request alone is one stream, and belongs to the step of one stream where there is exactly one
+    OR (n_max = 1 AND origin = 'server requests' AND NOT EXISTS (FROM main.bench_series) AND EXISTS (FROM main.bindings WHERE label = 'c=1'))
     OR (n_max = 1 AND origin = 'server requests' AND source_id IN (SELECT source_id FROM main.step_requests) AND (SELECT count(DISTINCT series_key) FROM main.bench_series WHERE concurrency = 1) = 1) AS in_step,
     CASE WHEN n_max < 2 THEN '1' ELSE power(2, floor(log2(n_max)))::INTEGER || '-' || (power(2, floor(log2(n_max)) + 1) - 1)::INTEGER END AS band
 FROM windows

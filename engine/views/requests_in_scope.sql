@@ -15,8 +15,8 @@ WITH served AS (
             finished_t, lead(started_t) OVER (PARTITION BY source_id, run ORDER BY started_t, line) AS next_start
         FROM served WHERE started_t IS NOT NULL AND finished_t IS NOT NULL AND status = 'ok'
     ) WHERE coalesce(busy_until <= started_t, TRUE) AND coalesce(next_start >= finished_t, TRUE)
-      -- of a server run in which at least one step of the sweep was found: another log is another run
-      AND (source_id, run) IN (SELECT (source_id, run) FROM main.step_requests)
+      -- beside a sweep, only of a server run in which at least one of its steps was found: another log is another run
+      AND ((source_id, run) IN (SELECT (source_id, run) FROM main.step_requests) OR NOT EXISTS (FROM main.bench_series))
 ), one AS (
     -- the step of one stream, where there is exactly one
     SELECT any_value(scope_id) AS scope_id FROM main.scopes WHERE concurrency = 1 AND kind = 'step' HAVING count(*) = 1

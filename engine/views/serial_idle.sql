@@ -1,9 +1,17 @@
 -- The share of time in which no card of a serial split works, at most: 100 - mean sum + 2 standard errors + half a percent of rounding
--- per card. Unknown where phases are not told apart and a round sums above what one working card can show (115 with driver windows that
--- are not aligned): prefill on all cards would hide the idle time of decode.
+-- per card. Where phases are not told apart, rounds above what one working card can show (115 with driver windows that are not aligned)
+-- are prefill on all cards: they and their neighbours are left out, and with more than 15 % of them nothing is said, since the prefill
+-- would hide the idle time of decode.
+WITH marked AS (
+    SELECT
+        *, NOT phases_known AND max(util_sum) OVER (PARTITION BY scope_id, source_id ORDER BY cycle ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) > 115 AS prefill
+    FROM main.decode_sums
+)
 SELECT
     scope_id, avg(util_sum) AS util_sum, min(util_sum) AS util_sum_min, max(util_sum) AS util_sum_max, count(*) AS rounds, max(cards) AS cards,
-    CASE WHEN bool_and(phases_known) OR max(util_sum) <= 115
-        THEN greatest(0, 100 - avg(util_sum) + coalesce(2 * stddev_samp(util_sum) / sqrt(count(*)), 0) + 0.5 * max(cards)) END AS idle_bound,
+    CASE WHEN avg(prefill::INT) <= 0.15 THEN greatest(0,
+        100 - avg(util_sum) FILTER (NOT prefill)
+        + coalesce(2 * stddev_samp(util_sum) FILTER (NOT prefill) / sqrt(count(*) FILTER (NOT prefill)), 0) + 0.5 * max(cards)
+    ) END AS idle_bound,
     [{'source_id': min(source_id), 'line': min(line)}, {'source_id': max(source_id), 'line': max(line)}] AS ev
-FROM main.decode_sums GROUP BY scope_id
+FROM marked GROUP BY scope_id

@@ -16,10 +16,6 @@ def rows(text: str | bytes, table: str = "gpu_samples") -> list[dict[str, Any]]:
     return rows_of(PARSER, text)[0].get(table, [])
 
 
-def kinds(text: str) -> dict[str, int]:
-    return {r["kind"]: r["n"] for r in rows_of(PARSER, text)[0].get("quality", [])}
-
-
 def claim(text: str | bytes, name: str = "sample.txt") -> Claim | Refusal | None:
     return PARSER.claims(Source.from_text(text, name).head())
 
