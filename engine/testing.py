@@ -8,6 +8,7 @@ garbled bytes, counts that add up.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from .line_format import LineFormat
@@ -51,10 +52,18 @@ def rows_of(parser: Parser | LineFormat, text: str | bytes, name: str = "sample.
     source = Source.from_text(text, name)
     if not isinstance(parser, LineFormat):
         return out, parser.parse(source, emit)
-    readings = read_lines(source, [parser], emit, block=block)
+    readings = read_lines(source, [parser], emit, _scratch(), block=block)
     broken = [q for q in out.get("quality", []) if q["kind"] == "parser-failed"]
     assert not broken, f"{parser.name} failed: {broken}"
     return out, readings[0].counts if readings else _unread(parser, source)
+
+
+@cache
+def _scratch() -> Any:
+    """One database for the staged rows of all checks: opening one takes longer than most checks."""
+    import duckdb
+
+    return duckdb.connect(":memory:", config={"threads": 1})
 
 
 def _unread(form: LineFormat, source: Source) -> Counts:
@@ -153,15 +162,20 @@ def values(rows: Rows, ignore: Iterable[str] = ("clocks", "quality")) -> set[tup
     }
 
 
+_whole: dict[tuple[int, str], set[tuple[str, str, Any]]] = {}  # the values of the text that is being cut
+
+
 def check_cut(form: LineFormat, text: str, at: int, derived: Iterable[str] = ()) -> None:
     """A text cut anywhere raises nothing, gives no value the whole text does not give, and its counts add up.
 
     `derived`: columns computed from several lines, or states, which may honestly differ when lines are missing.
     """
-    whole, _ = rows_of(form, text)
+    if (id(form), text) not in _whole:
+        _whole.clear()
+        _whole[id(form), text] = values(rows_of(form, text)[0])
     got, counts = rows_of(form, text[:at])
     check_counts(counts, text[:at], f"{form.name} cut at {at}")
-    invented = {v for v in values(got) - values(whole) if v[1] not in set(derived)}
+    invented = {v for v in values(got) - _whole[id(form), text] if v[1] not in set(derived)}
     assert not invented, f"{form.name} cut at {at}: invented {sorted(map(str, invented))}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -55,7 +56,7 @@ def test_samples_and_contract() -> None:
 
 def test_import_is_cheap() -> None:
     code = "import sys, gpuverdict.parsers.sweep_table; assert 'polars' not in sys.modules and 'duckdb' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])
 
 
 def test_plain_markdown_sweep() -> None:
