@@ -196,9 +196,9 @@ def check_conformance(form: LineFormat, derived: Iterable[str] = ()) -> None:
     for sample in form.samples:
         check_block_sizes(form, sample.text)
         check_wrappers(form, sample.text)
-        for at in range(0, len(sample.text), max(1, len(sample.text) // 12)):
+        for at in range(0, len(sample.text), max(1, len(sample.text) // 6)):
             check_cut(form, sample.text, at, derived)
-        for at in range(0, len(sample.text), max(1, len(sample.text) // 5)):
+        for at in range(0, len(sample.text), max(1, len(sample.text) // 3)):
             check_garbled(form, sample.text, at, (at * 7) % 256)
 
 

@@ -90,3 +90,14 @@ def test_no_machine_paths_in_tracked_text() -> None:
         path = ROOT / name
         if path.suffix in {".py", ".md", ".toml", ".txt", ".sql", ".j2", ".css", ""} and path.is_file() and not path.is_symlink():
             assert root not in path.read_text(errors="replace"), name
+
+
+def test_the_generated_pages_are_not_stale() -> None:
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    assert spec and spec.loader
+    generate = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generate)
+    for name, make in generate.PAGES.items():
+        assert (ROOT / "docs" / name).read_text() == make(), f"docs/{name} is stale: run `make docs`"
