@@ -61,6 +61,29 @@ WITH base AS (
 ), occupancy AS (
     SELECT b.scope_id, sum(lasts) FILTER (busy_slots >= l.slots_hi) / nullif(sum(lasts) FILTER (busy_slots > 0), 0) AS full_share, max(busy_slots) AS busy_max
     FROM busy b JOIN main.slots l USING (scope_id) GROUP BY b.scope_id
+), written AS (
+    -- saved responses by the time they were complete; the resolution of a time is the least gap that means anything
+    SELECT
+        scope_id, finished_at AS t, output_tokens, coalesce(resolution_s, 1) AS resolution_s, source_id, line,
+        finished_at - lag(finished_at) OVER (PARTITION BY scope_id ORDER BY finished_at, source_id, line) AS gap
+    FROM main.client_requests_in_scope WHERE origin = 'file' AND finished_at IS NOT NULL AND status IS DISTINCT FROM 'failed'
+), spread AS (
+    SELECT
+        scope_id, count(*) AS n, coalesce(stddev_pop(output_tokens) / nullif(avg(output_tokens), 0), 1) AS length_cv, max(gap) AS largest_gap,
+        greatest(median(gap), max(resolution_s)) AS usual_gap, min_by({'source_id': source_id, 'line': line}, t, 3) AS ev
+    FROM written GROUP BY scope_id HAVING count(*) >= 4
+), grouped AS (
+    SELECT w.scope_id, w.t, sum(coalesce(w.gap > s.largest_gap / 2, FALSE)::INT) OVER (PARTITION BY w.scope_id ORDER BY w.t, w.source_id, w.line) AS cluster
+    FROM written w JOIN spread s USING (scope_id)
+), clusters AS (
+    SELECT scope_id, count(*) AS groups, max(n) AS group_size, min(n) FILTER (cluster < last) AS smallest_full FROM (
+        SELECT scope_id, cluster, count(*) AS n, max(cluster) OVER (PARTITION BY scope_id) AS last FROM grouped GROUP BY scope_id, cluster
+    ) GROUP BY scope_id
+), waves AS (
+    SELECT
+        s.scope_id, s.n AS responses, s.length_cv, s.largest_gap, s.largest_gap / s.usual_gap AS gap_ratio, c.groups, c.group_size, s.ev,
+        CASE WHEN c.groups >= 2 AND c.smallest_full = c.group_size AND c.groups = ceil(s.n / c.group_size) THEN 1 ELSE 0 END AS even_groups
+    FROM spread s JOIN clusters c USING (scope_id)
 ), streamed AS MATERIALIZED (
     SELECT
         scope_id, source_id, line, sent_t, first_token_t AS first_t, finished_t AS last_t, first_token_t - sent_t AS ttft,
@@ -124,7 +147,8 @@ SELECT
     p.running_median / sc.concurrency AS running_share,
     o.full_share, o.busy_max, w.waited, w.ev AS waited_ev, CASE WHEN w.paired >= 3 AND w.waited = 0 THEN 1 ELSE 0 END AS at_once_seen,
     c.peak_overlap, c.ev AS peak_overlap_ev, c.queued_n, c.handoff, c.prefill_share, sc.concurrency / c.peak_overlap AS crowding,
-    c.peak_overlap / sc.concurrency AS peak_share
+    c.peak_overlap / sc.concurrency AS peak_share,
+    wv.responses, wv.length_cv, wv.gap_ratio, wv.ev AS gap_ratio_ev, wv.largest_gap, wv.groups, wv.group_size, wv.even_groups
 FROM main.scopes sc
 LEFT JOIN main.slots l USING (scope_id)
 LEFT JOIN main.steps s USING (scope_id)
@@ -133,6 +157,7 @@ LEFT JOIN pinned p USING (scope_id)
 LEFT JOIN occupancy o USING (scope_id)
 LEFT JOIN waits w USING (scope_id)
 LEFT JOIN client c USING (scope_id)
+LEFT JOIN waves wv USING (scope_id)
 """
 
 _TABLE = (
@@ -164,6 +189,10 @@ RULE = Rule(
         "nearly_all": Limit(0.9, "of the offered streams", "streams between two requests are not running"),
         "proportional": Limit(-0.74, "d ln r / d ln C", "the rate falls to 0.6 per doubling"),
         "n_eff_grows": Limit(0.678, "d ln N_eff / d ln C", "N_eff grows 1.6 times per doubling"),
+        "clear_gap": Limit(
+            20, "usual gaps", "lengths that differ by a twentieth still give 24; refilled slots with ragged lengths 3 to 12"
+        ),
+        "equal_lengths": Limit(0.05, "CV of the output length", "above that the groups run into each other"),
         "crowded": Limit(1.25, "streams per slot", "below that one straggler explains it"),
         "handed_over": Limit(0.8, "of the queued requests", "a few may fall between two ends"),
         "prefill_small": Limit(0.3, "of the queued time to first token", "above that the prefill itself may be what they wait for"),
@@ -257,6 +286,14 @@ RULE = Rule(
     ),
     fits=(
         Route(
+            "responses of equal length are complete in groups of the same size",
+            when=("gap_ratio >= clear_gap", "length_cv <= equal_lengths", "even_groups >= 1"),
+            uses=("client",),
+            rivals=("other_cap",),
+            says="Responses come in groups of {group_size:int}. {responses:int} responses of equal length were complete in {groups:int} groups, {largest_gap:s} apart "
+            "({gap_ratio:} times the usual gap): something admits {group_size:int} at a time.",
+        ),
+        Route(
             "fewer answers stream at a time than are offered, and each start follows an end",
             when=("crowding >= crowded", "queued_n >= enough_waits", "handoff >= handed_over", "prefill_share <= prefill_small"),
             uses=("client",),
@@ -306,6 +343,9 @@ RULE = Rule(
         "steady_lines": "the server's running and waiting counts (statistics lines, /metrics or /slots)",
         "full_share": "the server's log with times (llama-server --log-timestamps), from launch to release of every request",
         "waited": "the server's log at -lv 4: arrival lines before the launches",
+        "gap_ratio": "the responses with their write times (tar or ls --full-time), of requests with a fixed output length",
+        "length_cv": "responses with their token counts",
+        "even_groups": "the responses with their write times",
         "peak_overlap": _TOKENS,
         "crowding": _TOKENS,
         "queued_n": _TOKENS,

@@ -12,7 +12,8 @@ How it decides
     The utilisations of all serving cards are summed per sampling round. A serial split with one batch in flight sums to about
     100 %: at most 106 % in the mean with driver windows that are not aligned. Confirmed needs a known layer split (given, or
     device buffers or a pipeline line in the log), one batch in flight, at least ten rounds placed in the load, and every card at
-    3 % or more. The sum alone only fits: cards working in parallel for 1/N of the time give the same sum. Tensor or data split
+    3 % or more; or one card after the other is seen to work alone inside single requests, which shows only where the driver windows
+    are well below a stage. The sum alone only fits: cards working in parallel for 1/N of the time give the same sum. Tensor or data split
     rules it out. A row split is neither, so the question does not apply.
 
 Known problems
@@ -30,6 +31,26 @@ WITH means AS (
     GROUP BY l.scope_id, l.host, l.gpu HAVING max(l.util_gpu) > 2 OR max(l.mem_used) > 1024
 ), per_card AS (
     SELECT scope_id, min(mean_util) AS card_min, string_agg(printf('%.1f', mean_util), ' + ' ORDER BY gpu) AS cards_text FROM means GROUP BY scope_id
+), leads AS (
+    -- rounds in which one card works alone (80 % or more, all others 20 % or less), and which card it is
+    SELECT
+        l.scope_id, l.source_id, l.cycle, any_value(l.time) AS time, arg_max(l.gpu, l.util_gpu) AS lead_gpu,
+        count(*) FILTER (l.util_gpu >= 80) = 1 AND count(*) FILTER (l.util_gpu > 20) = 1 AS alone
+    FROM main.samples_in_load l JOIN main.decode_sums u USING (scope_id, source_id, cycle) GROUP BY l.scope_id, l.source_id, l.cycle
+), single AS (
+    -- only inside one request that is alone in the server: two requests in turn would alternate too
+    SELECT r.scope_id, r.source_id AS log_id, r.line, r.started_at + 2 AS began, r.finished_at AS ended
+    FROM main.requests_in_scope r JOIN main.load_windows w ON w.n_max = 1 AND r.started_at >= w.began - 0.1 AND r.finished_at <= w.ended + 0.1
+    WHERE r.finished_at > r.started_at + 4
+), inside AS (
+    SELECT s.scope_id, s.log_id, s.line, d.alone, d.lead_gpu, lag(d.lead_gpu) OVER (PARTITION BY s.scope_id, s.log_id, s.line, d.alone ORDER BY d.cycle) AS before
+    FROM single s JOIN leads d ON d.scope_id = s.scope_id AND d.time BETWEEN s.began AND s.ended
+), per_request AS (
+    SELECT scope_id, log_id, line, count(*) AS rounds, avg(alone::INT) AS alone_share, count(*) FILTER (alone AND lead_gpu <> before) AS changes
+    FROM inside GROUP BY ALL
+), alternation AS (
+    SELECT scope_id, sum(alone_share * rounds) / sum(rounds) AS exclusive_share, avg((changes >= 3)::INT) AS alternating_share, count(*) AS singles
+    FROM per_request GROUP BY scope_id
 ), split AS (
     SELECT scope_id, value AS split, origin AS split_origin, given AS split_given, ev AS split_ev FROM main.config_in_scope WHERE key = 'split'
 ), devices AS (
@@ -57,12 +78,15 @@ SELECT
     CASE WHEN sp.split = 'layer' THEN 1 WHEN sp.split = 'pipeline' THEN sc.concurrency END AS batches_in_flight,
     CASE WHEN sp.split IN ('layer', 'pipeline') THEN 1 WHEN sp.split IS NOT NULL THEN 0 END AS split_is_serial,
     greatest(0, coalesce(d.devices, s.cards) - s.cards) AS cards_missing,
+    -- a stated or logged parallel split contradicts it; nothing known does not
+    CASE WHEN sp.split IN ('tensor', 'data') THEN 0 ELSE 1 END AS split_is_not_parallel,
+    al.exclusive_share, al.alternating_share, al.singles,
     f.foreign_seen, CASE WHEN li.process_rounds > 0 THEN f.foreign_seen END AS foreign_known,
     -- stages of a pipeline that wait in a receive kernel read busy, unless there is work for each of them
     CASE WHEN sp.split = 'pipeline' THEN coalesce(r.running_min, sc.concurrency) / s.cards WHEN sp.split IS NOT NULL THEN 1 END AS work_per_stage
 FROM main.scopes sc
 LEFT JOIN main.serial_idle s USING (scope_id) LEFT JOIN per_card c USING (scope_id) LEFT JOIN split sp USING (scope_id)
-LEFT JOIN devices d USING (scope_id) LEFT JOIN running r USING (scope_id) CROSS JOIN foreign_processes f CROSS JOIN listed li
+LEFT JOIN devices d USING (scope_id) LEFT JOIN running r USING (scope_id) LEFT JOIN alternation al USING (scope_id) CROSS JOIN foreign_processes f CROSS JOIN listed li
 """
 
 RULE = Rule(
@@ -77,6 +101,7 @@ RULE = Rule(
         "sum_lo": Limit(90, "%", "a serial split with at most a tenth of idle time"),
         "sum_parallel": Limit(150, "%", "one and a half cards on average cannot come from driver windows; 115 is the most they add"),
         "enough": Limit(10, "samples", "fewer than ten independent windows say nothing about the load"),
+        "half": Limit(0.5, "share", "half of the windows, half of the requests: more than chance"),
         "card_busy": Limit(3, "%", "a card below that does no stage of its own"),
     },
     applies=("split_is_row < 1",),
@@ -95,6 +120,21 @@ RULE = Rule(
             uses=("util", "config"),
             says="The {cards:int} cards take turns. {cards_text} = {util_sum:%} ({util_sum_min:}..{util_sum_max:}, {rounds:int} samples), split = {split}. "
             "At most {idle_bound:%} of the time no card works; the per-card figure is the normal reading, not headroom.",
+        ),
+        Route(
+            "one card after the other is seen to work alone inside single requests",
+            when=(
+                "util_sum >= sum_lo",
+                "util_sum <= sum_hi",
+                "exclusive_share >= half",
+                "alternating_share >= half",
+                "cards >= 2",
+                "foreign_seen <= 0",
+                "split_is_not_parallel >= 1",
+            ),
+            uses=("util", "server"),
+            says="The {cards:int} cards take turns. In {exclusive_share:share} of the samples one card works alone, and the card changes three times or more inside "
+            "{alternating_share:share} of {singles:int} single requests; the sum is {util_sum:%}.",
         ),
     ),
     ruled_out=(
@@ -142,6 +182,9 @@ RULE = Rule(
     },
     collect={
         "split_is_serial": "how the model is split: --given split=layer, or llama-server -lv 4 (start-up lines with one model buffer per card)",
+        "exclusive_share": "nvidia-smi --query-gpu=timestamp,index,utilization.gpu --format=csv,nounits -lms 100 > smi.csv, and the server's log of single requests",
+        "alternating_share": "nvidia-smi --query-gpu=timestamp,index,utilization.gpu --format=csv,nounits -lms 100 > smi.csv, and the server's log of single requests",
+        "split_is_not_parallel": "how the model is split",
         "split": "how the model is split: --given split=pipeline",
         "rounds": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt   (all cards, while the load runs)",
         "work_per_stage": "how the model is split and how many requests ran",

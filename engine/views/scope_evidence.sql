@@ -72,6 +72,11 @@ SELECT
     CASE WHEN NOT coalesce(arrivals >= 20 AND bunched <= 0.2, FALSE) THEN 'a client that records every token''s arrival (vllm bench serve --save-detailed), without a buffering proxy' END
 FROM client
 UNION ALL
+SELECT scope_id, 'client', 2, count(*), printf('completion times of %d responses, no token times', count(*)),
+    'a client that records send, first-token and last-token times (vllm bench serve --save-detailed)'
+FROM main.client_requests_in_scope WHERE origin = 'file' AND finished_t IS NOT NULL AND scope_id NOT IN (SELECT scope_id FROM client)
+GROUP BY scope_id HAVING count(*) >= 4
+UNION ALL
 SELECT scope_id, 'bench', 3, n, 'the totals of ' || n || ' run(s)', NULL FROM bench
 UNION ALL
 SELECT scope_id, 'config', grade, n,

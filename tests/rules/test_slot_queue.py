@@ -132,3 +132,30 @@ def test_from_the_token_times_of_a_client(rows: list[dict[str, Any]], known: flo
     steps = [{"source_id": 2, "line": 1, "concurrency": 12.0, "wall_s": 31.0, "requests": 12.0, "completed": 12.0}]
     store = store_of(requests=rows, bench_steps=steps, server_config=slots(known), zone={0: "since-start", 2: "none", 3: "none"})
     assert verdict(RULE, store, "c=12").verdict == expected
+
+
+def responses(waves: list[tuple[float, int]], tokens: list[float] | None = None) -> list[dict[str, Any]]:
+    """Saved responses: groups of (time, how many), each within half a second."""
+    rows = []
+    for at, n in waves:
+        for k in range(n):
+            rows.append({"source_id": len(rows), "line": 1, "origin": "file", "finished_at": at + 0.1 * k, "resolution_s": 0.01, "output_tokens": 192.0, "status": "ok"})
+    for row, count in zip(rows, tokens or []):
+        row["output_tokens"] = count
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("waves", "tokens", "expected"),
+    [
+        ([(1000.0, 4), (1015.0, 4)], None, "fits"),
+        ([(1000.0, 4), (1015.0, 4), (1030.0, 2)], None, "fits"),
+        ([(1000.0, 8)], None, "cannot-tell"),
+        ([(1000.0, 5), (1015.0, 3), (1030.0, 4)], None, "cannot-tell"),
+        ([(1000.0, 4), (1015.0, 4)], [100.0, 192.0, 150.0, 192.0, 192.0, 192.0, 80.0, 192.0], "cannot-tell"),
+        ([(1000.0, 4), (1001.0, 4)], None, "cannot-tell"),
+    ],
+)
+def test_response_files_alone_only_fit(waves: list[tuple[float, int]], tokens: list[float] | None, expected: str) -> None:
+    found = findings(RULE, store_of(requests=responses(waves, tokens)))
+    assert {f.verdict for f in found.values()} == {expected}

@@ -78,3 +78,13 @@ def test_prefill_is_left_out_where_the_server_tells_phases_apart() -> None:
     store = store_of(gpu_samples=rows, requests=requests, server_config=config(split="layer", server="llama.cpp"))
     found = verdict(RULE, store, "1 running")
     assert found.verdict == "confirmed" and 95 < found.numbers["util_sum"] < 103
+
+
+@pytest.mark.parametrize(("stage_s", "expected"), [(2, "confirmed"), (1000, "cannot-tell")])
+def test_cards_seen_to_work_one_after_the_other_inside_single_requests(stage_s: int, expected: str) -> None:
+    """Stages of 2 s at samples of 1 s alternate inside a request; cards that change only between requests do not."""
+    spans = [(1000.0 + 60 * k, 1050.0 + 60 * k) for k in range(6)]
+    values = {"util_gpu": lambda s, g: 97.0 if (s // stage_s if stage_s < 60 else s // 60) % 2 == g else 2.0}
+    store = store_of(gpu_samples=samples(360, 2, start=1000.0, **values), requests=served(spans))
+    found = verdict(RULE, store, "1 running")
+    assert found.verdict == ("confirmed" if expected == "confirmed" else "fits")
