@@ -74,7 +74,10 @@ FROM client
 UNION ALL
 SELECT scope_id, 'client', 2, count(*), printf('completion times of %d responses, no token times', count(*)),
     'a client that records send, first-token and last-token times (vllm bench serve --save-detailed)'
-FROM main.client_requests_in_scope WHERE origin = 'file' AND finished_t IS NOT NULL AND scope_id NOT IN (SELECT scope_id FROM client)
+FROM main.client_requests_in_scope
+-- only where nothing better speaks of the scope: beside a server's log or a sweep they add nothing
+WHERE origin = 'file' AND finished_t IS NOT NULL
+  AND scope_id NOT IN (SELECT scope_id FROM client UNION SELECT scope_id FROM server UNION SELECT scope_id FROM bench)
 GROUP BY scope_id HAVING count(*) >= 4
 UNION ALL
 SELECT scope_id, 'bench', 3, n, 'the totals of ' || n || ' run(s)', NULL FROM bench

@@ -179,7 +179,7 @@ VALUES = st.recursive(
 
 
 @given(docs=st.lists(st.dictionaries(st.text(max_size=4), VALUES, max_size=4), max_size=4), indent=st.sampled_from([None, 0, 2]))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_what_was_written_is_read(docs: list[dict[str, Any]], indent: int | None) -> None:
     text = "".join(json.dumps(doc, indent=indent) + "\n" for doc in docs)
     for kind in (Source, Small):
@@ -189,7 +189,7 @@ def test_what_was_written_is_read(docs: list[dict[str, Any]], indent: int | None
 
 
 @given(text=st.lists(st.sampled_from([*'{}[]",: \n', '{"a": 1}', '"b": ', "NaN", "12", "\\", "é"]), max_size=40).map("".join))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_any_text_adds_up(text: str) -> None:
     for kind in (Source, Small):
         found, counts = read(text, kind)
