@@ -1,18 +1,19 @@
--- What is known of the model: a log beats a given fact, and that beats the catalogue. One row; every fact with its origin.
+-- What is known of the model: a log beats a given fact, and that beats the catalogue. One row; every fact with its origin. Files that
+-- differ by more than 2 % in a fact tell nothing about it.
 WITH logged AS (
     FROM main.models WHERE coalesce(section, 0) = 0 ORDER BY source_id, line
 ), one AS (
     SELECT
         first(name) FILTER (name IS NOT NULL) AS name,
-        CASE WHEN count(DISTINCT params_total_b) = 1 THEN any_value(params_total_b) END AS total_b,
-        CASE WHEN count(DISTINCT params_active_b) = 1 THEN any_value(params_active_b) END AS active_b,
-        CASE WHEN count(DISTINCT file_bytes) = 1 THEN any_value(file_bytes) END AS file_bytes,
-        CASE WHEN count(DISTINCT bits_per_weight) = 1 THEN any_value(bits_per_weight) END AS bpw,
-        CASE WHEN count(DISTINCT layers) = 1 THEN any_value(layers) END AS layers,
-        CASE WHEN count(DISTINCT hidden) = 1 THEN any_value(hidden) END AS hidden,
-        CASE WHEN count(DISTINCT experts) = 1 THEN any_value(experts) END AS experts,
-        CASE WHEN count(DISTINCT experts_per_token) = 1 THEN any_value(experts_per_token) END AS experts_per_token,
-        CASE WHEN count(DISTINCT kv_bytes_per_token) = 1 THEN any_value(kv_bytes_per_token) END AS kv_bytes_per_token,
+        CASE WHEN max(params_total_b) <= 1.02 * min(params_total_b) THEN median(params_total_b) END AS total_b,
+        CASE WHEN max(params_active_b) <= 1.02 * min(params_active_b) THEN median(params_active_b) END AS active_b,
+        CASE WHEN max(file_bytes) <= 1.02 * min(file_bytes) THEN median(file_bytes) END AS file_bytes,
+        CASE WHEN max(bits_per_weight) <= 1.02 * min(bits_per_weight) THEN median(bits_per_weight) END AS bpw,
+        CASE WHEN max(layers) <= 1.02 * min(layers) THEN median(layers) END AS layers,
+        CASE WHEN max(hidden) <= 1.02 * min(hidden) THEN median(hidden) END AS hidden,
+        CASE WHEN max(experts) <= 1.02 * min(experts) THEN median(experts) END AS experts,
+        CASE WHEN max(experts_per_token) <= 1.02 * min(experts_per_token) THEN median(experts_per_token) END AS experts_per_token,
+        CASE WHEN max(kv_bytes_per_token) <= 1.02 * min(kv_bytes_per_token) THEN median(kv_bytes_per_token) END AS kv_bytes_per_token,
         min_by({'source_id': source_id, 'line': line}, line, 2) AS ev
     FROM logged
 ), given AS (

@@ -99,6 +99,10 @@ def test_other_families_have_no_count() -> None:
         {"kv_lora_rank": 512},
         {"num_key_value_heads": [4] * 10},
         {"head_dim": "64"},
+        {"head_dim": 64, "v_head_dim": 32},
+        {"swa_num_key_value_heads": 2},
+        {"attn_type_list": [0, 1] * 5},
+        {"is_encoder_decoder": True},
     ],
 )
 def test_a_cache_that_is_no_single_number_is_unknown(more: dict[str, Any]) -> None:

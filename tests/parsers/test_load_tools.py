@@ -25,11 +25,11 @@ class Text:
     """The samples that are read by lines."""
 
     name, api, claims, parse = PARSER.name, 1, staticmethod(PARSER.claims), staticmethod(PARSER.parse)
-    samples = [s for s in PARSER.samples if s.versions != "oha"]
+    samples = tuple(s for s in PARSER.samples if s.versions != "oha")
 
 
 class Json(Text):
-    samples = [s for s in PARSER.samples if s.versions == "oha"]
+    samples = tuple(s for s in PARSER.samples if s.versions == "oha")
 
 
 DERIVED = ("step", "series", "run")
@@ -120,3 +120,9 @@ def test_other_files_are_not_claimed() -> None:
         assert PARSER.claims(Source.from_text(text).head()) is None
         assert facts(text)[0] == {}
     assert isinstance(PARSER.claims(Source.from_text('"Timestamp","User Count","Type","Name"\n').head()), Refusal)
+
+
+@pytest.mark.parametrize(("text", "shares"), [(HEY, False), ("$ hey -o csv\n" + HEY, True), (WRK, True), (OHA, False)])
+def test_text_around_a_result_is_left_to_others(text: str, shares: bool) -> None:
+    claim = PARSER.claims(Source.from_text(text).head())
+    assert isinstance(claim, Claim) and claim.shares == shares

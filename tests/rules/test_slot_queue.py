@@ -139,7 +139,17 @@ def responses(waves: list[tuple[float, int]], tokens: list[float] | None = None)
     rows = []
     for at, n in waves:
         for k in range(n):
-            rows.append({"source_id": len(rows), "line": 1, "origin": "file", "finished_at": at + 0.1 * k, "resolution_s": 0.01, "output_tokens": 192.0, "status": "ok"})
+            rows.append(
+                {
+                    "source_id": len(rows),
+                    "line": 1,
+                    "origin": "file",
+                    "finished_at": at + 0.1 * k,
+                    "resolution_s": 0.01,
+                    "output_tokens": 192.0,
+                    "status": "ok",
+                }
+            )
     for row, count in zip(rows, tokens or []):
         row["output_tokens"] = count
     return rows
