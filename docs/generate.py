@@ -52,8 +52,11 @@ def commands() -> str:
     from gpuverdict.engine.cli import main
 
     lines = ["# Commands", "", "Generated from the command line's own help.", ""]
+    # The group's settings give each command its -h. Click keeps a command's first help option for the
+    # life of the process, so without them the page depends on whether a command ran before.
+    parent = click.Context(main, info_name="gpuverdict", terminal_width=100, **main.context_settings)
     for name, command in main.commands.items():
-        context = click.Context(command, info_name=f"gpuverdict {name}", max_content_width=100, terminal_width=100)
+        context = click.Context(command, info_name=name, parent=parent, terminal_width=100)
         lines += [f"## gpuverdict {name}", "", "```text", command.get_help(context), "```", ""]
     return "\n".join(lines).rstrip() + "\n"
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -101,3 +103,10 @@ def test_the_generated_pages_are_not_stale() -> None:
     spec.loader.exec_module(generate)
     for name, make in generate.PAGES.items():
         assert (ROOT / "docs" / name).read_text() == make(), f"docs/{name} is stale: run `make docs`"
+
+
+def test_the_page_of_commands_does_not_depend_on_what_ran_before() -> None:
+    script = "import runpy; print(runpy.run_path('docs/generate.py', run_name='pages')['PAGES']['commands.md'](), end='')"
+    fresh = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert fresh == (ROOT / "docs/commands.md").read_text()
+    assert fresh.count("-h, --help") == fresh.count("\n## ")
