@@ -424,6 +424,7 @@ VIEWS: tuple[View, ...] = (
     View("steps", "Totals, per-stream rate, effective concurrency and slopes of every step."),
     View("slots", "How many requests the server runs at once, per scope."),
     View("pace", "Batch, steps per second and tokens per second of decode, as intervals."),
+    View("computed_tokens", "Tokens that the cards compute per second, prompts included where they are told."),
     View("gpu_catalog_match", "Cards of the catalogue that the files name."),
     View("model_facts", "What is known of the model, logged before given before catalogue."),
     View("roofs", "Bytes of one pass and the bandwidth that serves it, as intervals."),

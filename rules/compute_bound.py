@@ -28,8 +28,8 @@ WITH counters AS (
 ), priced AS (
     SELECT
         p.*, f.active_b, f.peak_lo, f.peak_hi, f.bw_lo, f.bw_hi, f.pass_bytes_lo, f.model_given, f.model_ev,
-        greatest(p.x_total, p.x_out) AS tokens_hi, least(p.x_total, p.x_out) AS tokens_lo
-    FROM main.pace p JOIN main.roofs f USING (scope_id)
+        t.tok_s_hi AS tokens_hi, t.tok_s_lo AS tokens_lo, t.counts
+    FROM main.pace p JOIN main.computed_tokens t USING (scope_id) JOIN main.roofs f USING (scope_id)
 )
 SELECT
     p.scope_id, active_b, peak_lo AS peak_tflops_lo, peak_hi AS peak_tflops_hi,
@@ -39,7 +39,7 @@ SELECT
     -- arithmetic of the batch over the time of one pass over the weights
     (2 * active_b * 1e9 * coalesce(batch_hi, concurrency) / (peak_lo * 1e12)) / (pass_bytes_lo / (bw_hi * 1e9)) AS decode_mfu_bound,
     coalesce(batch_hi, concurrency) AS decode_batch, concurrency AS offered,
-    CASE WHEN x_total IS NOT NULL THEN 'prompt and output' ELSE 'output' END AS counted,
+    counts AS counted, CASE counts WHEN 'output' THEN 'the limit of decode' ELSE 'the limit' END AS limit_of,
     c.tensor_active, c.sm_active, c.counter_rounds, c.ev AS tensor_active_ev
 FROM priced p LEFT JOIN counters c USING (scope_id)
 """
@@ -85,7 +85,7 @@ RULE = Rule(
                 "the tokens need a small part of the arithmetic there is",
                 when=("mfu <= low",),
                 uses=(rates, "roof"),
-                says="Arithmetic is not the limit. {tok_s:tok/s} ({counted}) x 2 x {active_b:}e9 over {peak_tflops:TFLOPS} is {mfu:share} of the peak (line 15 %). "
+                says="Arithmetic is not {limit_of:}. {tok_s:tok/s} ({counted}) x 2 x {active_b:}e9 over {peak_tflops:TFLOPS} is {mfu:share} of the peak (line 15 %). "
                 "100 % utilisation only says that a kernel was resident.",
             )
             for rates in _RATES

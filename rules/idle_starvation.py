@@ -28,7 +28,7 @@ WITH rounds AS MATERIALIZED (
     FROM main.util_sums u WHERE u.complete
 ), stretches AS (
     SELECT scope_id, source_id, stretch, min(cycle) AS first_cycle, max(cycle) AS last_cycle, count(*) AS n, max(t) - min(t) AS lasts_s,
-        min(time) AS began, max(time) AS ended, min(line) AS line
+        min(time) AS began, max(time) AS ended, min(t) AS first_t, min(line) AS line
     FROM rounds WHERE util_sum <= 5 GROUP BY scope_id, source_id, stretch
 ), longest AS MATERIALIZED (
     SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY scope_id ORDER BY n DESC, source_id, first_cycle) AS rank FROM stretches) WHERE rank = 1
@@ -43,10 +43,12 @@ WITH rounds AS MATERIALIZED (
             0.8 * s.pcie_width * CASE s.pcie_gen WHEN 1 THEN 250 WHEN 2 THEN 500 WHEN 3 THEN 985 WHEN 4 THEN 1970 WHEN 5 THEN 3940 WHEN 6 THEN 7560 END, 3200
         )) AS pcie_busy
     FROM longest l JOIN main.samples_in_load s ON s.scope_id = l.scope_id AND s.source_id = l.source_id AND s.cycle BETWEEN l.first_cycle AND l.last_cycle
+    -- power is a mean over the last second on most cards: the first second of the stretch still holds the work before it
+    WHERE l.first_t IS NULL OR s.t >= l.first_t + 1
     GROUP BY l.scope_id, s.host, s.gpu
 ), cards AS (
     SELECT
-        i.scope_id, sum(i.mem_hi) * 1048576 AS mem_bytes, max((i.mem_hi - i.mem_lo) / nullif(i.mem_hi, 0)) AS mem_change,
+        i.scope_id, sum(i.mem_hi) * 1048576 AS mem_bytes, min(i.mem_hi) * 1048576 AS card_bytes, max((i.mem_hi - i.mem_lo) / nullif(i.mem_hi, 0)) AS mem_change,
         max(CASE WHEN p.idle_w IS NULL OR i.power_max IS NULL THEN NULL ELSE i.power_max - p.idle_w - greatest(10, 0.03 * coalesce(i.limit_w - p.idle_w, 0)) END) AS power_over,
         count(*) FILTER (p.idle_w IS NULL OR i.power_max IS NULL) AS power_unknown, sum(i.pcie_busy) AS pcie_busy_seen
     FROM inside i LEFT JOIN main.idle_power p ON (p.gpu = i.gpu AND p.host IS NOT DISTINCT FROM i.host) OR p.gpu IS NULL
@@ -56,21 +58,36 @@ WITH rounds AS MATERIALIZED (
     GROUP BY l.scope_id
 ), loads AS (
     SELECT l.scope_id, count(*) AS n FROM longest l JOIN main.server_events e ON e.kind = 'loading' AND e.time BETWEEN l.began - 5 AND l.ended + 5 GROUP BY l.scope_id
+), lines AS (
+    SELECT time, server, gen_tok_s, prompt_tok_s, running, lag(time) OVER w AS before, lag(running) OVER w AS running_before,
+        median(time - before) OVER (PARTITION BY source_id) AS usual_s, bool_or(running = 0) OVER (PARTITION BY source_id) AS tells_idle
+    FROM (SELECT *, lag(time) OVER (PARTITION BY source_id, engine, rank, run ORDER BY time, line) AS before FROM main.server_samples
+        WHERE gen_tok_s IS NOT NULL OR prompt_tok_s IS NOT NULL)
+    WINDOW w AS (PARTITION BY source_id, engine, rank, run ORDER BY time, line)
+), printed AS (
+    -- a line speaks of the time since the line before it, and of no more than the usual distance of lines
+    SELECT greatest(before, time - 1.5 * usual_s) AS since, time AS until_time, coalesce(gen_tok_s, 0) + coalesce(prompt_tok_s, 0) AS tok_s FROM lines
+    UNION ALL
+    -- vLLM leaves lines out while nothing is computed: a gap between two lines that both run something. Not where idle lines were cut out
+    SELECT before, time - usual_s, 0 FROM lines WHERE server = 'vllm' AND tells_idle AND running > 0 AND running_before > 0 AND time - before > 2 * usual_s
 ), made AS (
     SELECT
-        l.scope_id, sum(coalesce(s.gen_tok_s, 0) + coalesce(s.prompt_tok_s, 0)) / nullif(count(*), 0) AS inside_rate,
+        l.scope_id, sum(p.tok_s * (p.until_time - p.since)) / nullif(sum(p.until_time - p.since), 0) AS inside_rate,
         any_value((SELECT median(gen_tok_s) FROM main.server_samples WHERE gen_tok_s > 0)) AS usual_rate
-    FROM longest l JOIN main.server_samples s ON s.time BETWEEN l.began + 1 AND l.ended + 1 AND (s.gen_tok_s IS NOT NULL OR s.prompt_tok_s IS NOT NULL)
+    FROM longest l JOIN printed p ON p.since >= l.began - 1 AND p.until_time <= l.ended
     GROUP BY l.scope_id
 ), offload AS (
-    SELECT scope_id, max(num_lo) FILTER (key = 'layers_offloaded') AS off_n, max(num_hi) FILTER (key = 'layers_total') AS all_n
+    SELECT
+        scope_id, max(num_lo) FILTER (key = 'layers_offloaded') AS off_n, max(num_hi) FILTER (key = 'layers_total') AS all_n,
+        max(num_hi) FILTER (key IN ('weights_gib', 'weights_gib_per_rank')) * 1073741824 AS rank_bytes
     FROM main.config_in_scope GROUP BY scope_id
 )
 SELECT
     sc.scope_id, s.rounds, s.util_sum_min, s.ev AS util_sum_min_ev, s.idle_share, l.n AS idle_rounds, coalesce(l.lasts_s, l.n - 1) AS idle_s,
     CASE WHEN l.scope_id IS NOT NULL THEN [{'source_id': l.source_id, 'line': l.line}] END AS idle_rounds_ev,
     CASE WHEN w.n > 0 THEN 1 END AS server_in_flight,
-    CASE WHEN o.off_n >= o.all_n THEN 1 WHEN c.mem_bytes >= 0.8 * f.file_bytes THEN 1 WHEN c.mem_bytes < 0.8 * f.file_bytes THEN 0 END AS model_on_cards,
+    CASE WHEN o.off_n >= o.all_n THEN 1 WHEN c.mem_bytes >= 0.8 * f.file_bytes THEN 1 WHEN c.mem_bytes < 0.8 * f.file_bytes THEN 0
+        WHEN c.card_bytes >= 0.8 * o.rank_bytes THEN 1 END AS model_on_cards,
     c.mem_change, CASE WHEN c.power_unknown = 0 THEN c.power_over END AS power_over, c.pcie_busy_seen, coalesce(ld.n, 0) AS loading_seen,
     m.inside_rate / m.usual_rate AS tokens_share
 FROM main.scopes sc

@@ -6,12 +6,12 @@ WITH known AS (
         1000 * b.pass_bytes_lo / (0.92 * b.bw_hi * 1e9) AS memory_lo,
         1000 * (b.step_bytes_hi / b.bw_lo + b.kv_bytes_hi / b.bw_one_lo) / (0.75 * 1e9) AS memory_hi,
         1000 * 2 * b.active_b * 1e9 * b.batch_lo / (0.85 * b.peak_hi * 1e12) AS compute_lo,
-        1000 * 2 * b.active_b * 1e9 * coalesce(greatest(b.x_total, b.x_out) / b.steps_lo, b.batch_hi) / (0.6 * b.peak_lo * 1e12) AS compute_hi,
+        1000 * 2 * b.active_b * 1e9 * coalesce(t.tok_s_hi / b.steps_lo, b.batch_hi) / (0.6 * b.peak_lo * 1e12) AS compute_hi,
         l.share_lo * 1000 / b.steps_hi AS link_lo, l.share_hi * 1000 / b.steps_lo AS link_hi,
         l.latency_share_lo * 1000 / b.steps_hi AS latency_lo,
         CASE WHEN b.split IN ('layer', 'none', 'data') THEN 0 ELSE l.latency_share_hi * 1000 / b.steps_lo END AS latency_hi,
         0 AS host_lo, CASE WHEN b.split = 'layer' THEN i.idle_bound / 100 * 1000 / b.steps_lo END AS host_hi
-    FROM main.step_bytes b LEFT JOIN main.link_load l USING (scope_id) LEFT JOIN (FROM main.serial_idle WHERE rounds >= 10) i USING (scope_id)
+    FROM main.step_bytes b JOIN main.computed_tokens t USING (scope_id) LEFT JOIN main.link_load l USING (scope_id) LEFT JOIN (FROM main.serial_idle WHERE rounds >= 10) i USING (scope_id)
     WHERE b.steps_lo > 0 OR b.steps_hi > 0
 ), parts AS (
     SELECT scope_id, 1 AS place, 'memory' AS component, memory_lo AS lo_ms, memory_hi AS hi_ms, step_lo, step_hi FROM known

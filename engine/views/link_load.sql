@@ -8,13 +8,13 @@ WITH seen AS (
     SELECT scope_id, max(pcie_gen) AS gen, max(pcie_width) AS width FROM main.samples_in_load GROUP BY scope_id
 ), rates AS (
     SELECT
-        p.*, f.split, f.cards, f.layers, f.hidden, f.nvlink_gbs,
+        p.*, t.tok_s_lo, t.tok_s_hi, t.counts, f.split, f.cards, f.layers, f.hidden, f.nvlink_gbs,
         (SELECT num FROM main.given WHERE key = 'link.gb_s') AS stated_gb_s,
         s.width IS NOT NULL AND s.gen IS NOT NULL AS link_recorded,
         0.8 * coalesce(s.width, f.pcie_width) * CASE coalesce(s.gen, f.pcie_gen) WHEN 1 THEN 0.25 WHEN 2 THEN 0.5 WHEN 3 THEN 0.985 WHEN 4 THEN 1.97 WHEN 5 THEN 3.94 WHEN 6 THEN 7.56 END AS wire_gb_s,
         -- the catalogue counts both directions; bridges that may be absent are below 200
         CASE WHEN f.nvlink_gbs >= 200 THEN TRUE WHEN f.nvlink_gbs > 0 THEN NULL WHEN f.nvlink_gbs = 0 THEN FALSE END AS nvlink
-    FROM main.pace p JOIN main.roofs f USING (scope_id) LEFT JOIN seen s USING (scope_id)
+    FROM main.pace p JOIN main.computed_tokens t USING (scope_id) JOIN main.roofs f USING (scope_id) LEFT JOIN seen s USING (scope_id)
 ), paths AS (
     SELECT
         *,
@@ -46,16 +46,14 @@ SELECT
     scope_id, split, cards, layers, hidden, nvlink, stated_gb_s, copy_gb_s, collective_lo_gb_s, collective_hi_gb_s, reduce_bytes_per_token, hop_bytes_hi,
     steps_lo, steps_hi, batch_lo, batch_hi, collectives, message_lo, message_hi, latency_us_lo, latency_us_hi,
     collectives * latency_us_lo * 1e-6 * steps_lo AS latency_share_lo, collectives * latency_us_hi * 1e-6 * steps_hi AS latency_share_hi,
-    -- output tokens at least; with prompts where a total is known
-    reduce_bytes_per_token * least(x_out, x_total) / 1e9 AS demand_lo_gb_s, reduce_bytes_per_token * greatest(x_total, x_out) / 1e9 AS demand_hi_gb_s,
-    x_total IS NOT NULL AS prompts_counted,
+    reduce_bytes_per_token * tok_s_lo / 1e9 AS demand_lo_gb_s, reduce_bytes_per_token * tok_s_hi / 1e9 AS demand_hi_gb_s, counts,
     CASE split
         WHEN 'layer' THEN (cards - 1) * hop_bytes_lo / (copy_gb_s * 1e9) * steps_lo
-        WHEN 'tensor' THEN reduce_bytes_per_token * coalesce(least(x_out, x_total), x_out, x_total, steps_lo * batch_lo) / 1e9 / collective_hi_gb_s
+        WHEN 'tensor' THEN reduce_bytes_per_token * coalesce(tok_s_lo, steps_lo * batch_lo) / 1e9 / collective_hi_gb_s
     END AS share_lo,
     CASE split
         WHEN 'layer' THEN (cards - 1) * hop_bytes_hi / (copy_lo_gb_s * 1e9) * steps_hi
-        WHEN 'tensor' THEN reduce_bytes_per_token * coalesce(greatest(x_total, x_out), steps_hi * batch_hi) / 1e9 / collective_lo_gb_s
+        WHEN 'tensor' THEN reduce_bytes_per_token * coalesce(tok_s_hi, steps_hi * batch_hi) / 1e9 / collective_lo_gb_s
     END AS share_hi,
     ev
 FROM priced
