@@ -359,7 +359,8 @@ def _weak(tried: Tried, grades: Mapping[str, Mapping[str, Any]]) -> str:
 def _sentence(rule: Rule, decision: Decision, facts: Facts) -> str:
     tried = decision.tried
     if decision.verdict in ("confirmed", "ruled-out", "fits") and tried and tried.route.says:
-        return fill(tried.route.says, facts.values)
+        # the words of a confirming route claim more than a verdict of `fits` does
+        return ("Perhaps: " if decision.verdict == "fits" and tried.group == "confirmed" else "") + fill(tried.route.says, facts.values)
     if decision.verdict == "cannot-tell" and decision.reason and tried:
         return f"The evidence contradicts itself: {fill(tried.route.says, facts.values)} But: {fill(decision.others[0].route.says, facts.values)}"
     if decision.verdict == "not-applicable":

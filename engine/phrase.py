@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from .logic import INF, Interval, Value
 
+_SENTENCE = re.compile(r"(?<=\.) (?=[A-Z{])")
 _SLOT = re.compile(r"\{([a-z][a-z0-9_]*)(?::([^{}]*))?\}")
 
 
@@ -14,8 +15,13 @@ PLURALS = ("slots", "cards", "samples", "streams", "lines", "requests")
 
 
 def fill(template: str, facts: Mapping[str, Value]) -> str:
-    """Put facts into `{name}` or `{name:unit}`. The unit `share` prints a 0..1 number as %, `int` a whole number."""
-    return _SLOT.sub(lambda m: show(facts.get(m.group(1)), m.group(2) or ""), template)
+    """Put facts into `{name}` or `{name:unit}`. The unit `share` prints a 0..1 number as %, `int` a whole number.
+
+    A later sentence about a fact that is not known is left out: it would say nothing.
+    """
+    first, *later = _SENTENCE.split(template)
+    told = [first, *(s for s in later if all(facts.get(name) is not None for name in names_in(s)))]
+    return _SLOT.sub(lambda m: show(facts.get(m.group(1)), m.group(2) or ""), " ".join(told))
 
 
 def show(value: Value, unit: str = "") -> str:

@@ -28,7 +28,7 @@ WITH rounds AS MATERIALIZED (
     FROM main.util_sums u WHERE u.complete
 ), stretches AS (
     SELECT scope_id, source_id, stretch, min(cycle) AS first_cycle, max(cycle) AS last_cycle, count(*) AS n, max(t) - min(t) AS lasts_s,
-        min(time) AS began, max(time) AS ended, min(t) AS first_t, min(line) AS line
+        min(time) AS began, max(time) AS ended, min(t) AS first_t, max(t) AS last_t, min(line) AS line
     FROM rounds WHERE util_sum <= 5 GROUP BY scope_id, source_id, stretch
 ), longest AS MATERIALIZED (
     SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY scope_id ORDER BY n DESC, source_id, first_cycle) AS rank FROM stretches) WHERE rank = 1
@@ -43,8 +43,9 @@ WITH rounds AS MATERIALIZED (
             0.8 * s.pcie_width * CASE s.pcie_gen WHEN 1 THEN 250 WHEN 2 THEN 500 WHEN 3 THEN 985 WHEN 4 THEN 1970 WHEN 5 THEN 3940 WHEN 6 THEN 7560 END, 3200
         )) AS pcie_busy
     FROM longest l JOIN main.samples_in_load s ON s.scope_id = l.scope_id AND s.source_id = l.source_id AND s.cycle BETWEEN l.first_cycle AND l.last_cycle
-    -- power is a mean over the last second on most cards: the first second of the stretch still holds the work before it
-    WHERE l.first_t IS NULL OR s.t >= l.first_t + 1
+    -- power is a mean over the last second on most cards, and utilisation is as old as its window: the first second of the stretch
+    -- still holds the work before it, the last one may hold the work after it
+    WHERE l.first_t IS NULL OR s.t BETWEEN l.first_t + 1 AND l.last_t - 1
     GROUP BY l.scope_id, s.host, s.gpu
 ), cards AS (
     SELECT

@@ -146,6 +146,7 @@ SELECT
     p.pinned_share, p.steady_lines, p.kv_usage_max, p.waiting_max, p.wait_ev AS waiting_max_ev, p.nobody_waits_share, p.running_median, p.lines,
     p.running_median / sc.concurrency AS running_share,
     o.full_share, o.busy_max, w.waited, w.ev AS waited_ev, CASE WHEN w.paired >= 3 AND w.waited = 0 THEN 1 ELSE 0 END AS at_once_seen,
+    CASE WHEN w.paired IS NULL THEN sc.concurrency END AS offered_by_word,
     c.peak_overlap, c.ev AS peak_overlap_ev, c.queued_n, c.handoff, c.prefill_share, sc.concurrency / c.peak_overlap AS crowding,
     c.peak_overlap / sc.concurrency AS peak_share,
     wv.responses, wv.length_cv, wv.gap_ratio, wv.ev AS gap_ratio_ev, wv.largest_gap, wv.groups, wv.group_size, wv.even_groups
@@ -162,7 +163,7 @@ LEFT JOIN waves wv USING (scope_id)
 
 _TABLE = (
     "{offered:int} streams wait for {slots:slots}. {x:tok/s} at {offered:int} streams is what {ref_concurrency:int} gave ({ref_x:tok/s}), "
-    "each stream still gets {r:tok/s} ({ref_r:} at {ref_concurrency:int}), and {x:} / {r:} = {n_eff:} decode at a time. The per-stream rate counts: {r_gate}."
+    "each stream still gets {r:tok/s} ({ref_r:} at {ref_concurrency:int}), and {x:} / {r:} = {n_eff:} decode at a time. The per-stream rate counts: {r_gate}. No arrival is logged: that {offered_by_word:int} were outstanding at once is the sweep's word."
 )
 
 _TOKENS = "send, first-token and last-token times of every request (vllm bench serve --save-detailed)"

@@ -33,3 +33,9 @@ def test_values(value: object, unit: str, text: str) -> None:
 def test_templates() -> None:
     assert fill("{a:%} of {b}", {"a": 50.0, "b": None}) == "50 % of unknown"
     assert names_in("{a:%} of {b}") == ["a", "b"]
+
+
+def test_a_later_sentence_about_something_unknown_is_left_out() -> None:
+    template = "Cards wait. At most {b:%} of the time. Of {a:int} samples."
+    assert fill(template, {"a": 12.0, "b": None}) == "Cards wait. Of 12 samples."
+    assert fill(template, {"a": 12.0, "b": 3.0}) == "Cards wait. At most 3 % of the time. Of 12 samples."
