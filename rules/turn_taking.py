@@ -56,7 +56,8 @@ WITH means AS (
 ), devices AS (
     SELECT scope_id, num_hi AS devices FROM main.config_in_scope WHERE key = 'split_devices'
 ), running AS (
-    SELECT scope_id, min(running) AS running_min FROM main.server_in_scope WHERE running > 0 GROUP BY scope_id
+    -- the drain at the end of a load may be a twentieth of the lines
+    SELECT scope_id, quantile_cont(running, 0.05) AS running_lo FROM main.server_in_scope WHERE running > 0 GROUP BY scope_id
 ), listed AS (
     -- a list of processes during the load that never shows two compute processes on one card
     SELECT count(*) AS process_rounds FROM (SELECT DISTINCT source_id, cycle FROM main.gpu_processes WHERE pid IS NOT NULL)
@@ -83,7 +84,7 @@ SELECT
     al.exclusive_share, al.alternating_share, al.singles,
     f.foreign_seen, CASE WHEN li.process_rounds > 0 THEN f.foreign_seen END AS foreign_known,
     -- stages of a pipeline that wait in a receive kernel read busy, unless there is work for each of them
-    CASE WHEN sp.split = 'pipeline' THEN coalesce(r.running_min, sc.concurrency) / s.cards WHEN sp.split IS NOT NULL THEN 1 END AS work_per_stage
+    CASE WHEN sp.split = 'pipeline' THEN coalesce(r.running_lo, sc.concurrency) / s.cards WHEN sp.split IS NOT NULL THEN 1 END AS work_per_stage
 FROM main.scopes sc
 LEFT JOIN main.serial_idle s USING (scope_id) LEFT JOIN per_card c USING (scope_id) LEFT JOIN split sp USING (scope_id)
 LEFT JOIN devices d USING (scope_id) LEFT JOIN running r USING (scope_id) LEFT JOIN alternation al USING (scope_id) CROSS JOIN foreign_processes f CROSS JOIN listed li

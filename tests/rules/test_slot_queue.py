@@ -169,3 +169,20 @@ def responses(waves: list[tuple[float, int]], tokens: list[float] | None = None)
 def test_response_files_alone_only_fit(waves: list[tuple[float, int]], tokens: list[float] | None, expected: str) -> None:
     found = findings(RULE, store_of(requests=responses(waves, tokens)))
     assert {f.verdict for f in found.values()} == {expected}
+
+
+@pytest.mark.parametrize(
+    ("rows", "seen", "label", "expected"),
+    [
+        (QUEUE, 8, "c=8", "ruled-out"),
+        (QUEUE, 4, "c=4", "ruled-out"),
+        (QUEUE, 4, "c=8", "fits"),  # at least four says nothing about a fifth
+        (QUEUE, 1, "c=8", "fits"),
+    ],
+)
+def test_slots_that_requests_were_seen_in_are_a_lower_bound(
+    rows: list[tuple[float, float, float]], seen: float, label: str, expected: str
+) -> None:
+    settings = config(source_id=3, server="llama.cpp", origin="logged", slots_seen=seen)
+    store = store_of(bench_steps=table(rows), server_config=settings, zone={0: "none", 3: "none"})
+    assert verdict(RULE, store, label).verdict == expected
