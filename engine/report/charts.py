@@ -495,7 +495,7 @@ def _sweep_panel(rows: Sequence[dict[str, Any]], key: str, title: str, height: i
     )
     layers = [*_slot_marks(rows, x), lines]
     if len(names) == 1:
-        layers.append(base.mark_text(dy=-10, fontSize=11, color=LIGHT["fg"]).encode(text="label:N"))
+        layers.append(base.mark_text(dy=-10, fontSize=11, color=LIGHT["fg"]).encode(text=alt.Text("label:N")))
     if key == "n_eff":
         layers = [*_offered(steps, x, y), *layers]
     return alt.layer(*layers).properties(width=WIDTH, height=height, title=title)
@@ -532,9 +532,9 @@ def _slot_marks(rows: Sequence[dict[str, Any]], x: Any) -> list[Any]:
         if low == high:
             marks.append(alt.Chart(data).mark_rule(stroke=LIGHT["accent"], strokeDash=[3, 3], strokeWidth=1.5).encode(x=x))
         else:
-            marks.append(alt.Chart(data).mark_rect(fill=LIGHT["accent"], opacity=0.12).encode(x=x, x2="c2:Q"))
+            marks.append(alt.Chart(data).mark_rect(fill=LIGHT["accent"], opacity=0.12).encode(x=x, x2=alt.X2("c2:Q")))
         label = alt.Chart(data).mark_text(align="left", baseline="bottom", dx=5, dy=-4, fontSize=11, color=LIGHT["accent"])
-        marks.append(label.encode(x=x, y=alt.value("height"), text="label:N"))
+        marks.append(label.encode(x=x, y=alt.YValue("height"), text=alt.Text("label:N")))
     return marks
 
 
@@ -614,13 +614,13 @@ def _log_panel(store: Store, log: dict[str, Any]) -> tuple[Any, str]:
     steps = rows.sort("x", "slot")["step"].unique(maintain_order=True).to_list()
     legend = alt.Legend(symbolType="square", columns=5) if len(steps) > 1 else None
     colour = alt.Color("step:N", scale=alt.Scale(domain=steps, range=SERIES), legend=legend)
-    fill = {"color": colour} if len(steps) <= len(SERIES) else {"color": alt.value(SERIES[0])}
+    fill = {"color": colour} if len(steps) <= len(SERIES) else {"color": alt.ColorValue(SERIES[0])}
     chart = (
         alt.Chart(rows)
         .mark_bar(height={"band": 0.8}, stroke=LIGHT["grid"], strokeWidth=0.6)
         .encode(
             x=_time_x(span, "the first request"),
-            x2="x2:Q",
+            x2=alt.X2("x2:Q"),
             y=alt.Y("slot:O", title=None, axis=alt.Axis(ticks=False, labelExpr="'slot ' + datum.label")),
             **fill,
         )
@@ -782,9 +782,9 @@ def _draw_ceiling(found: Sequence[dict[str, Any]]) -> Drawing:
     x = alt.X("low:Q", title="share of the ceiling" + "".join(means), scale=alt.Scale(domain=[0, top], nice=False), axis=axis)
     y = alt.Y("name:N", sort=[r["name"] for r in rows], axis=None)
     base = alt.Chart(alt.Data(values=bars)).encode(x=x, y=y)
-    spans = base.mark_bar(height=12, minBandSize=2, fill=SERIES[0], opacity=0.85).encode(x2="high:Q")
+    spans = base.mark_bar(height=12, minBandSize=2, fill=SERIES[0], opacity=0.85).encode(x2=alt.X2("high:Q"))
     ends = base.mark_tick(thickness=2, height=16, color=SERIES[0])
-    text = base.mark_text(align="left", dy=-15, fontSize=12, color=LIGHT["fg"]).encode(text="label:N", x=alt.value(0))
+    text = base.mark_text(align="left", dy=-15, fontSize=12, color=LIGHT["fg"]).encode(text=alt.Text("label:N"), x=alt.XValue(0))
     rules = alt.Chart(alt.Data(values=lines)).mark_tick(thickness=2, height=18, color=LIGHT["accent"]).encode(x=alt.X("line:Q"), y=y)
     chart = alt.layer(spans, ends, rules, text).properties(width=WIDTH, height=alt.Step(44))
     said = "; ".join(
@@ -892,16 +892,16 @@ def _draw_alignment(store: Store, found: Sequence[dict[str, Any]]) -> Drawing:
     y = alt.Y("row:O", axis=None, sort=list(range(len(rows))))
     x = _time_x(max(ended - began, 1e-6), "the first record", 2)
     shades = [{"x": max(0.0, s["x"] - began), "x2": min(s["x2"], ended) - began} for s in load]
-    shade = alt.Chart(alt.Data(values=shades)).mark_rect(fill=LIGHT["s3"], opacity=0.15).encode(x=x, x2="x2:Q")
+    shade = alt.Chart(alt.Data(values=shades)).mark_rect(fill=LIGHT["s3"], opacity=0.15).encode(x=x, x2=alt.X2("x2:Q"))
     layers = [shade] if shades else []
     for kind, look in _BARS.items():
         if part := [bar for bar in bars if bar["kind"] == kind]:
             base = alt.Chart(alt.Data(values=part)).encode(x=x, y=y)
-            layers += [base.mark_bar(height=11, **look).encode(x2="x2:Q"), base.mark_tick(thickness=2, height=11, color=look["fill"])]
+            layers += [base.mark_bar(height=11, **look).encode(x2=alt.X2("x2:Q")), base.mark_tick(thickness=2, height=11, color=look["fill"])]
     texts = [{"row": n, "x": 0, "name": _aligned_name(row), "how": _cut(_tie(row, began), 80)} for n, row in enumerate(rows)]
-    words = alt.Chart(alt.Data(values=texts)).encode(y=y, x=alt.value(0))
-    layers.append(words.mark_text(align="left", dy=-27, fontSize=12, color=LIGHT["fg"]).encode(text="name:N"))
-    layers.append(words.mark_text(align="left", dy=-13, fontSize=11, color=LIGHT["muted"]).encode(text="how:N"))
+    words = alt.Chart(alt.Data(values=texts)).encode(y=y, x=alt.XValue(0))
+    layers.append(words.mark_text(align="left", dy=-27, fontSize=12, color=LIGHT["fg"]).encode(text=alt.Text("name:N")))
+    layers.append(words.mark_text(align="left", dy=-13, fontSize=11, color=LIGHT["muted"]).encode(text=alt.Text("how:N")))
     chart = alt.layer(*layers).properties(width=WIDTH, height=alt.Step(58))
     return Drawing(chart, " ".join([*said, _load_says(load)]).strip() + _shown(len(found), len(rows), "sources"))
 
@@ -1015,10 +1015,10 @@ def _draw_budget(primary: Primary) -> Drawing:
     for is_open, look in ((False, {"fillOpacity": 0.85}), (True, {"fillOpacity": 0.15, "stroke": SERIES[0], "strokeDash": [3, 2]})):
         if part := [b for b in bars if b["open"] is is_open]:
             base = alt.Chart(alt.Data(values=part)).encode(x=x, y=y)
-            layers.append(base.mark_bar(height=12, fill=SERIES[0], **look).encode(x2="x2:Q"))
+            layers.append(base.mark_bar(height=12, fill=SERIES[0], **look).encode(x2=alt.X2("x2:Q")))
             layers.append(base.mark_tick(thickness=2, height=12, color=SERIES[0]))
     words = alt.Chart(alt.Data(values=bars)).mark_text(align="left", dy=-15, fontSize=12, color=LIGHT["fg"])
-    layers.append(words.encode(y=y, x=alt.value(0), text="label:N"))
+    layers.append(words.encode(y=y, x=alt.XValue(0), text=alt.Text("label:N")))
     said = f"One step at {primary.scope}: {span_text(low, high, 'ms')}"
     chart = alt.layer(*layers).properties(width=WIDTH, height=alt.Step(42), title=said)
     return Drawing(chart, f"{said}; {'; '.join(b['label'] for b in bars)}.")
@@ -1030,6 +1030,6 @@ def _step_mark(low: float | None, high: float | None, step: float) -> Any:
 
     ends = (low if low is not None else step, high if high is not None else step)
     data = alt.Data(values=[{"x": ends[0], "x2": ends[1]}])
-    band = alt.Chart(data).mark_rect(fill=LIGHT["accent"], opacity=0.2).encode(x="x:Q", x2="x2:Q")
+    band = alt.Chart(data).mark_rect(fill=LIGHT["accent"], opacity=0.2).encode(x=alt.X("x:Q"), x2=alt.X2("x2:Q"))
     rules = alt.Chart(alt.Data(values=[{"x": v} for v in dict.fromkeys(ends)]))
-    return alt.layer(band, rules.mark_rule(stroke=LIGHT["accent"], strokeWidth=1.5, strokeDash=[3, 3]).encode(x="x:Q"))
+    return alt.layer(band, rules.mark_rule(stroke=LIGHT["accent"], strokeWidth=1.5, strokeDash=[3, 3]).encode(x=alt.X("x:Q")))
