@@ -122,18 +122,21 @@ def check_limits(settings: Settings, registry: Registry) -> None:
 
 
 def _read_all(store: Store, collected: Collected, registry: Registry, progress: Callable[[int, int, str], None] | None) -> list[SourceRow]:
-    rows = []
+    rows: list[SourceRow] = []
+    counts: list[dict[str, Any]] = []
     for name, note in registry.problems:
         _quality(store, -1, "plugin-failed", f"{name}: {note}")
     for number, source in enumerate(collected.sources):
         if progress:
             progress(number, len(collected.sources), source.name)
-        rows.append(_read_one(store, source, registry))
+        rows.append(_read_one(store, source, registry, counts))
+    store.insert("source_parsers", pl.DataFrame(counts, infer_schema_length=None)) if counts else None
     _store_sources(store, collected, rows)
     return rows
 
 
-def _read_one(store: Store, source: Source, registry: Registry) -> SourceRow:
+def _read_one(store: Store, source: Source, registry: Registry, counts: list[dict[str, Any]]) -> SourceRow:
+    """Reads one source into the store; what each parser counted is added to `counts`."""
     row = SourceRow(source=store.hider.label("path", source.name))
     for kind, note in source.quality:
         _quality(store, source.source_id, kind, note)
@@ -142,7 +145,7 @@ def _read_one(store: Store, source: Source, registry: Registry) -> SourceRow:
     except OSError as problem:
         row.status, row.note = "unreadable", problem.strerror or type(problem).__name__
         return row
-    found = recognise(source, registry.parsers)
+    found = recognise(source, registry.parsers, runner_up=False)
     if not head.raw and not found.parsers:  # an empty file among saved responses is a failed request
         row.status, row.note = "empty", "the file has no content"
         return row
@@ -159,7 +162,7 @@ def _read_one(store: Store, source: Source, registry: Registry) -> SourceRow:
     row.rows = {
         table: n for (source_id, table), n in store.rows.items() if source_id == source.source_id and table not in ("clocks", "quality")
     }
-    store.insert("source_parsers", pl.DataFrame([_counts(r) for r in readings]), source.source_id) if readings else None
+    counts += [_counts(r, source) for r in readings]
     for reading in readings:
         if reading.counts.rejects:
             frame = pl.DataFrame(reading.counts.rejects, schema={"line": pl.Int64, "reason": pl.String}, orient="row")
@@ -167,9 +170,10 @@ def _read_one(store: Store, source: Source, registry: Registry) -> SourceRow:
     return row
 
 
-def _counts(reading: Any) -> dict[str, Any]:
+def _counts(reading: Any, source: Source) -> dict[str, Any]:
     c = reading.counts
     return {
+        "source_id": source.source_id,
         "parser": reading.parser,
         "matched": c.matched,
         "noise": c.noise,
@@ -202,23 +206,22 @@ def _quality(store: Store, source_id: int, kind: str, note: str, n: int = 1, lin
 
 
 def _store_sources(store: Store, collected: Collected, rows: Sequence[SourceRow]) -> None:
-    for source, row in zip(collected.sources, rows):
-        frame = pl.DataFrame(
-            [
-                {
-                    "name": row.source,
-                    "size_bytes": source.size,
-                    "lines": row.lines,
-                    "mtime": source.mtime,
-                    "mtime_kind": source.mtime_kind,
-                    "mtime_resolution_s": source.mtime_resolution_s,
-                    "status": row.status,
-                    "note": row.note,
-                }
-            ],
-            infer_schema_length=None,
-        )
-        store.insert("sources", frame, source.source_id)
+    told = [
+        {
+            "source_id": source.source_id,
+            "name": row.source,
+            "size_bytes": source.size,
+            "lines": row.lines,
+            "mtime": source.mtime,
+            "mtime_kind": source.mtime_kind,
+            "mtime_resolution_s": source.mtime_resolution_s,
+            "status": row.status,
+            "note": row.note,
+        }
+        for source, row in zip(collected.sources, rows)
+    ]
+    if told:
+        store.insert("sources", pl.DataFrame(told, infer_schema_length=None))
 
 
 # --- stated facts ---------------------------------------------------------------------------------------------------------------

@@ -66,7 +66,7 @@ def read(
     emit(table, frame) gets rows on the source clock, without `source_id`. `con` holds staged rows for the time of the call (temporary
     tables, dropped at the end); without one a private database in memory is used.
     """
-    from .recognise import possible, precedence, recognise
+    from .recognise import contenders, recognise
 
     found = recognition or recognise(source, parsers)
     by_name = {p.name: p for p in parsers}
@@ -75,8 +75,8 @@ def read(
         for place, name in enumerate(found.whole)
     ]
     if not found.exclusive:
-        formats = possible(source, [p for p in parsers if isinstance(p, LineFormat)])
-        readings += read_lines(source, precedence(formats, emit), emit, con, block)
+        order = found.order if found.order is not None else contenders(source, [p for p in parsers if isinstance(p, LineFormat)])
+        readings += read_lines(source, order, emit, con, block)
     return readings
 
 

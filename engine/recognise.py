@@ -39,6 +39,7 @@ class Recognition:
     exclusive: bool = False
     reasons: dict[str, str] = field(default_factory=dict)
     runner_up: str | None = None
+    order: list[LineFormat] | None = None  # the line formats that may take part, in order; None: not asked
     nearest: str | None = None
     missing: str | None = None
 
@@ -48,8 +49,11 @@ class Recognition:
         return self.whole + ([] if self.exclusive else self.lines)
 
 
-def recognise(source: Readable, parsers: Sequence[Parser | LineFormat], emit: Emit | None = None) -> Recognition:
-    """Ask every parser about the head of a source. A parser that raises is left out (a quality row where `emit` is given)."""
+def recognise(source: Readable, parsers: Sequence[Parser | LineFormat], emit: Emit | None = None, runner_up: bool = True) -> Recognition:
+    """Ask every parser about the head of a source. A parser that raises is left out (a quality row where `emit` is given).
+
+    Without `runner_up` line formats are not asked where one parser takes the whole source.
+    """
     claims, refusals = _claims(source, [p for p in parsers if not isinstance(p, LineFormat)], emit)
     found = Recognition()
     claims.sort(key=lambda c: (-c[1].strength, c[0]))
@@ -59,7 +63,10 @@ def recognise(source: Readable, parsers: Sequence[Parser | LineFormat], emit: Em
         found.whole = [name] + [n for n, c in claims[1:] if c.shares and first.shares]
         found.reasons = {n: c.reason for n, c in claims if n in found.whole}
         found.runner_up = next((n for n, _ in claims if n not in found.whole), None)
-    near = _line_claims(source, precedence(possible(source, [p for p in parsers if isinstance(p, LineFormat)])), found)
+    if found.exclusive and not runner_up:
+        return found
+    found.order = contenders(source, [p for p in parsers if isinstance(p, LineFormat)])
+    near = _line_claims(source, found.order, found)
     found.runner_up = found.runner_up or (found.lines[0] if found.exclusive and found.lines else None)
     if not found.parsers and (refusals or near):
         found.nearest, refusal = max(refusals + near, key=lambda r: (r[1].nearness, r[0]))
@@ -77,6 +84,18 @@ def possible(source: Readable, formats: Sequence[LineFormat]) -> list[LineFormat
     if not head.complete or "\x1b[" in text or '{"log"' in text:
         return list(formats)
     return [f for f in formats if any(anchor in text for line in f.lines for anchor in line.anchors)]
+
+
+def contenders(source: Readable, formats: Sequence[LineFormat]) -> list[LineFormat]:
+    """The formats that may find something in a source, in order. The order is worked out only where it matters: for two or more.
+
+    A format that cannot work is kept: the pass reports it.
+    """
+    formats = possible(source, formats)
+    if len(formats) > 1 and source.head().complete:
+        text = source.head().text
+        formats = [f for f in formats if all(counts.matched or counts.near_miss for _, counts, _ in scan(text, [f]))]
+    return precedence(formats) if len(formats) > 1 else formats
 
 
 def _claims(source: Readable, parsers: Sequence[Parser], emit: Emit | None) -> tuple[list[tuple[str, Claim]], list[tuple[str, Refusal]]]:

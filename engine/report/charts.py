@@ -897,7 +897,10 @@ def _draw_alignment(store: Store, found: Sequence[dict[str, Any]]) -> Drawing:
     for kind, look in _BARS.items():
         if part := [bar for bar in bars if bar["kind"] == kind]:
             base = alt.Chart(alt.Data(values=part)).encode(x=x, y=y)
-            layers += [base.mark_bar(height=11, **look).encode(x2=alt.X2("x2:Q")), base.mark_tick(thickness=2, height=11, color=look["fill"])]
+            layers += [
+                base.mark_bar(height=11, **look).encode(x2=alt.X2("x2:Q")),
+                base.mark_tick(thickness=2, height=11, color=look["fill"]),
+            ]
     texts = [{"row": n, "x": 0, "name": _aligned_name(row), "how": _cut(_tie(row, began), 80)} for n, row in enumerate(rows)]
     words = alt.Chart(alt.Data(values=texts)).encode(y=y, x=alt.XValue(0))
     layers.append(words.mark_text(align="left", dy=-27, fontSize=12, color=LIGHT["fg"]).encode(text=alt.Text("name:N")))
