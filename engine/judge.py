@@ -79,6 +79,7 @@ def judge(store: Store, rules: Iterable[Rule], limits: Mapping[str, float] | Non
         grades=_grades(store),
         names=dict(store.con.execute("SELECT source_id, name FROM raw.sources").fetchall()),
         overrides=dict(limits or {}),
+        servers=dict(store.con.execute("SELECT scope_id, server FROM main.servers").fetchall()),
     )
     rules = list(rules)
     with ThreadPoolExecutor(2) as pool:  # DuckDB plans and runs outside Python's lock
@@ -94,6 +95,7 @@ class Case:
     grades: dict[int, dict[str, dict[str, Any]]]
     names: dict[int, str]
     overrides: dict[str, float]
+    servers: dict[int, str]
 
 
 def _timed(con: duckdb.DuckDBPyConnection, rule: Rule, case: Case) -> tuple[list[Finding], float]:
@@ -119,7 +121,7 @@ def _judge_rule(con: duckdb.DuckDBPyConnection, rule: Rule, case: Case) -> list[
         grades = case.grades.get(scope["scope_id"], {})
         row = rows.get(scope["scope_id"], dict.fromkeys(columns))
         facts = read_facts(rule, row, case.overrides)
-        out.append(_finding(rule, scope, facts, decide(rule, facts, grades), grades, case.names))
+        out.append(_finding(rule, scope, facts, decide(rule, facts, grades), grades, case))
     return out
 
 
@@ -275,7 +277,7 @@ def _finding(
     facts: Facts,
     decision: Decision,
     grades: Mapping[str, Mapping[str, Any]],
-    names: Mapping[int, str],
+    case: Case,
 ) -> Finding:
     tried = decision.tried
     used = _used_facts(rule, decision)
@@ -295,8 +297,8 @@ def _finding(
         missing=_missing(rule, decision, facts, grades),
         given=sorted({g for n in used for g in facts.givens.get(n, [])}),
         origins={n: facts.origins[n] for n in used if n in facts.origins},
-        evidence=_evidence(used, facts, names),
-        next=[Next(name=e.name, command=fill(e.command, facts.values), tells=e.tells) for e in sorted(rule.next, key=lambda e: e.cost)]
+        evidence=_evidence(used, facts, case.names),
+        next=_experiments(rule, facts, case.servers.get(scope["scope_id"]))
         if decision.verdict in ("confirmed", "fits", "cannot-tell")
         else [],
         grade=None if not tried or tried.grade == UNCAPPED else tried.grade,
@@ -304,6 +306,16 @@ def _finding(
         remedy=fill(rule.remedy, facts.values),
         not_a_remedy=rule.not_a_remedy,
     )
+
+
+def _experiments(rule: Rule, facts: Facts, server: str | None) -> list[Next]:
+    """Cheap ones first, each with the command of the server in use where the rule has one and the facts in it are known."""
+    out = []
+    for e in sorted(rule.next, key=lambda e: e.cost):
+        exact = e.on.get(server or "", "")
+        known = exact and all(facts.values.get(name) is not None for name in names_in(exact))
+        out.append(Next(name=e.name, command=fill(exact if known else e.command, facts.values), tells=e.tells, cost=e.cost))
+    return out
 
 
 def _used_facts(rule: Rule, decision: Decision) -> list[str]:

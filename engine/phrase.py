@@ -17,10 +17,10 @@ PLURALS = ("slots", "cards", "samples", "streams", "lines", "requests")
 def fill(template: str, facts: Mapping[str, Value]) -> str:
     """Put facts into `{name}` or `{name:unit}`. The unit `share` prints a 0..1 number as %, `int` a whole number.
 
-    A later sentence about a fact that is not known is left out: it would say nothing.
+    A later sentence of whose facts none is known is left out: it would say nothing.
     """
     first, *later = _SENTENCE.split(template)
-    told = [first, *(s for s in later if all(facts.get(name) is not None for name in names_in(s)))]
+    told = [first, *(s for s in later if not names_in(s) or any(facts.get(name) is not None for name in names_in(s)))]
     return _SLOT.sub(lambda m: show(facts.get(m.group(1)), m.group(2) or ""), " ".join(told))
 
 

@@ -53,6 +53,7 @@ class Next(Model):
     name: str
     command: str
     tells: str
+    cost: int = 1
 
 
 class Margin(Model):

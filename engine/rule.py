@@ -49,12 +49,16 @@ class Route:
 
 @dataclass(frozen=True)
 class Experiment:
-    """What to run next. `command` may hold `{fact}`; `tells` says which outcome means what; `cost` orders cheap ones first."""
+    """What to run next. `command` may hold `{fact}`; `tells` says which outcome means what; `cost` orders cheap ones first.
+
+    `on` server family -> the exact command for that server; taken where the server of the scope is known and so is every fact in it.
+    """
 
     name: str
     command: str
     tells: str
     cost: int = 1
+    on: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

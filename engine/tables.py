@@ -421,6 +421,7 @@ VIEWS: tuple[View, ...] = (
     View("client_requests_in_scope", "Requests as a client or saved responses tell them, per scope."),
     View("server_in_scope", "Server statistics per scope."),
     View("config_in_scope", "One value per setting and scope, with its origin."),
+    View("servers", "The server family of each scope, where there is just one."),
     View("steps", "Totals, per-stream rate, effective concurrency and slopes of every step."),
     View("slots", "How many requests the server runs at once, per scope."),
     View("pace", "Batch, steps per second and tokens per second of decode, as intervals."),

@@ -114,6 +114,11 @@ RULE = Rule(
             "vllm serve ... (without --enforce-eager), SGLang without --disable-cuda-graph, llama-server -fa on; three repeats each",
             "15 % or more between them: the path matters",
             cost=2,
+            on={
+                "vllm": "vllm serve ... without --enforce-eager; three repeats with it and three without",
+                "sglang": "python -m sglang.launch_server ... without --disable-cuda-graph; three repeats with it and three without",
+                "llama.cpp": "llama-server ... -fa on, then -fa off; three repeats each",
+            },
         ),
     ),
 )

@@ -227,6 +227,11 @@ RULE = Rule(
             "vllm serve ... --max-num-seqs HALF   (SGLang --max-running-requests HALF, llama-server -np HALF)",
             "the total stays or rises and the events end: the cache was the limit",
             cost=1,
+            on={
+                "vllm": "vllm serve ... --max-num-seqs HALF",
+                "sglang": "python -m sglang.launch_server ... --max-running-requests HALF",
+                "llama.cpp": "llama-server ... -np HALF",
+            },
         ),
     ),
 )

@@ -149,6 +149,10 @@ SELECT
     CASE WHEN w.paired IS NULL THEN sc.concurrency END AS offered_by_word,
     c.peak_overlap, c.ev AS peak_overlap_ev, c.queued_n, c.handoff, c.prefill_share, sc.concurrency / c.peak_overlap AS crowding,
     c.peak_overlap / sc.concurrency AS peak_share,
+    -- the limit to try, and the streams that show what it changes
+    CASE WHEN l.slots_hi <= 16 THEN 4 WHEN l.slots_hi > 16 THEN 2 END * l.slots_hi AS slots_next,
+    array_to_string([power(2, n)::INTEGER::VARCHAR for n in range(greatest(0, floor(log2(l.slots_hi))::INTEGER - 2), ceil(log2(
+        CASE WHEN l.slots_hi <= 16 THEN 8 ELSE 4 END * l.slots_hi))::INTEGER + 1)], ', ') AS sweep_next,
     wv.responses, wv.length_cv, wv.gap_ratio, wv.ev AS gap_ratio_ev, wv.largest_gap, wv.groups, wv.group_size, wv.even_groups
 FROM main.scopes sc
 LEFT JOIN main.slots l USING (scope_id)
@@ -166,6 +170,7 @@ _TABLE = (
     "each stream still gets {r:tok/s} ({ref_r:} at {ref_concurrency:int}), and {x:} / {r:} = {n_eff:} decode at a time. The per-stream rate counts: {r_gate}. No arrival is logged: that {offered_by_word:int} were outstanding at once is the sweep's word."
 )
 
+_THEN = ", then {sweep_next:} streams, with first-token times"
 _TOKENS = "send, first-token and last-token times of every request (vllm bench serve --save-detailed)"
 
 RULE = Rule(
@@ -368,6 +373,12 @@ RULE = Rule(
             "llama-server ... -np 16   (vLLM --max-num-seqs, SGLang --max-running-requests), then 1, 2, 4, 8, 16, 32 streams, with first-token times",
             "queue: the total rises and each stream slows; saturation: the total stays and each stream halves",
             cost=1,
+            on={
+                "llama.cpp": "llama-server ... -np {slots_next:int}" + _THEN,
+                "ollama": "OLLAMA_NUM_PARALLEL={slots_next:int} ollama serve" + _THEN,
+                "vllm": "vllm serve ... --max-num-seqs {slots_next:int}" + _THEN,
+                "sglang": "python -m sglang.launch_server ... --max-running-requests {slots_next:int}" + _THEN,
+            },
         ),
     ),
 )

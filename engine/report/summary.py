@@ -165,16 +165,20 @@ def left_open(result: Result) -> list[str]:
 
 
 def next_experiments(result: Result, most: int = 3) -> list[Next]:
-    """Cheap experiments first: those of the answers, then those named by most open findings."""
-    counts: dict[str, tuple[int, Next]] = {}
+    """First those of the answers, then those that settle the most open questions, the cheap ones first."""
     leading = [a.finding for a in answers(result) if a.finding]
-    weight = {id(f): 100 - 10 * n for n, f in enumerate(leading)}
+    settles: dict[str, set[str]] = {}
+    bonus: dict[str, float] = {}
+    experiments: dict[str, Next] = {}
     for f in result.findings:
         for n, experiment in enumerate(f.next):
-            have = counts.get(experiment.command, (0, experiment))[0]
-            counts[experiment.command] = (have + weight.get(id(f), 1) - n, experiment)
-    ranked = sorted(counts.values(), key=lambda pair: -pair[0])
-    return [experiment for _, experiment in ranked[:most]]
+            key = experiments.setdefault(experiment.command, experiment).command
+            settles.setdefault(key, set()).add(f.rule)
+            place = next((k for k, lead in enumerate(leading) if lead is f), None)
+            if place is not None:
+                bonus[key] = max(bonus.get(key, 0), 100 - 10 * place - n)
+    ranked = sorted(experiments.values(), key=lambda e: (-bonus.get(e.command, 0), -len(settles[e.command]), e.cost))
+    return ranked[:most]
 
 
 def stamp(result: Result) -> tuple[str, str]:

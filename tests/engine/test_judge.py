@@ -36,6 +36,7 @@ def verdict(facts: str, grades: dict[str, int], rule: Rule = RULE, limits: dict[
     """One scope, the facts as a SELECT list, the grades of its inputs."""
     store = Store()
     store.con.execute("CREATE TABLE main.scopes AS SELECT 1 AS scope_id, 'step' AS kind, 'c=1' AS label, NULL AS host, 1.0 AS concurrency")
+    store.con.execute("CREATE TABLE main.servers AS SELECT 1 AS scope_id, 'vllm' AS server")
     rows = ", ".join(f"(1, '{name}', {grade}, 'reason of {name}', 'collect {name}')" for name, grade in grades.items())
     store.con.execute("CREATE TABLE main.scope_evidence (scope_id INT, input VARCHAR, grade INT, reason VARCHAR, collect VARCHAR)")
     if rows:
@@ -175,6 +176,7 @@ def test_an_overridden_limit_decides_and_is_marked() -> None:
 def test_a_broken_rule_is_one_error_and_the_others_go_on() -> None:
     store = Store()
     store.con.execute("CREATE TABLE main.scopes AS SELECT 1 AS scope_id, 'step' AS kind, 'c=1' AS label, NULL AS host, 1.0 AS concurrency")
+    store.con.execute("CREATE TABLE main.servers AS SELECT 1 AS scope_id, 'vllm' AS server")
     store.con.execute(
         "CREATE TABLE main.scope_evidence AS SELECT 1 AS scope_id, 'util' AS input, 3 AS grade, 'r' AS reason, 'c' AS collect"
     )
@@ -199,3 +201,17 @@ def test_a_broken_rule_is_one_error_and_the_others_go_on() -> None:
 def test_a_wrongly_declared_rule_says_what_is_wrong(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         check_rule(replace(RULE, **change), ["scope_id", "n", "x", "y", "z"])
+
+
+@pytest.mark.parametrize(
+    ("command", "on", "expected"),
+    [
+        ("any ...", {"vllm": "vllm --n {x:int}"}, "vllm --n 12"),
+        ("any ...", {"sglang": "sglang --n {x:int}"}, "any ..."),
+        ("any {x:int}", {"vllm": "vllm --n {y:int}"}, "any 12"),  # y is not known
+    ],
+)
+def test_an_experiment_names_the_command_of_the_server_in_use(command: str, on: dict[str, str], expected: str) -> None:
+    rule = replace(RULE, next=(Experiment("try", command, "tells", on=on),))
+    found = verdict("1.0 AS n, 12.0 AS x, NULL AS y, 0.0 AS z", {"util": 3, "config": 3}, rule)
+    assert [e.command for e in found.next] == [expected]

@@ -38,4 +38,5 @@ def test_templates() -> None:
 def test_a_later_sentence_about_something_unknown_is_left_out() -> None:
     template = "Cards wait. At most {b:%} of the time. Of {a:int} samples."
     assert fill(template, {"a": 12.0, "b": None}) == "Cards wait. Of 12 samples."
+    assert fill("Capped. At {a:MHz}, else at {b:MHz}.", {"a": 12.0, "b": None}) == "Capped. At 12 MHz, else at unknown."
     assert fill(template, {"a": 12.0, "b": 3.0}) == "Cards wait. At most 3 % of the time. Of 12 samples."
