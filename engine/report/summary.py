@@ -160,7 +160,8 @@ def left_open(result: Result) -> list[str]:
     out = []
     for answer in answers(result):
         if answer.finding and answer.finding.rule == "slot-queue" and answer.verdict == "confirmed":
-            out.append(f"what the hardware can do above {slots_text(answer.finding)} streams: the slots end the sweep there")
+            many = slots_text(answer.finding)
+            out.append(f"what the hardware can do above {many} stream{'' if many == '1' else 's'}: the slots end the sweep there")
     return out
 
 
