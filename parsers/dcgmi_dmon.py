@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import send_oddities
+from ..engine.streams import by_stream, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -296,6 +297,7 @@ class DcgmiDmon:
 
     def claims(self, head: Head) -> Claim | Refusal | None:
         """A header that begins with Entity."""
+        head = plain_head(head)
         if not re.search(r"(?m)Entity[ \t]+[A-Z0-9]{2,8}|^\W*GPU(?:-C?I)? [0-9]+ +[-0-9N]", head.text):
             return None
         lines = [x.strip("`> \t\r").replace("\\#", "#") for x in head.text.split("\n")[:20_000]]
@@ -316,6 +318,10 @@ class DcgmiDmon:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `gpu_samples`, one `clocks` row and `quality` rows."""
+        return by_stream(source, emit, self._parse)
+
+    @staticmethod
+    def _parse(source: Readable, emit: Emit) -> Counts:
         state = _State()
         for first, text in source.blocks(BLOCK_BYTES):
             _block(first, text, state, emit)

@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import middle, send_clock, send_oddities, send_rows
+from ..engine.streams import by_stream, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -329,6 +330,7 @@ class Gpustat:
 
     def claims(self, head: Head) -> Claim | Refusal | None:
         """JSON with gpustat's keys, or a line of its text."""
+        head = plain_head(head)
         if head.text.lstrip()[:1] == "{" and '"gpus"' in head.text and len(set(_IS_JSON.findall(head.text))) >= 2:
             return Claim(95, "JSON of gpustat")
         if "MB" not in head.text or not re.search(r"\[[0-9]+\]", head.text):
@@ -342,6 +344,10 @@ class Gpustat:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `gpu_samples`, `gpu_processes`, `gpus`, one `clocks` row and `quality` rows."""
+        return by_stream(source, emit, self._parse)
+
+    @staticmethod
+    def _parse(source: Readable, emit: Emit) -> Counts:
         state = _State()
         if source.head().text.lstrip()[:1] == "{":
             text = "".join(block for _, block in source.blocks())[:MAX_JSON]

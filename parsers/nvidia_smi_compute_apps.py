@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import middle, send_clock, send_oddities, send_rows
 from ..engine.smi_values import product
+from ..engine.streams import by_stream, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -304,6 +305,7 @@ class NvidiaSmiComputeApps:
 
     def claims(self, head: Head) -> Claim | Refusal | None:
         """A header with the fields of compute processes; rows without one are refused."""
+        head = plain_head(head)
         if not re.search(r"(?i)pid|process_name|MiB", head.text):
             return None
         lines = [x.strip(" \t\r`>") for x in head.text.split("\n")[:20_000]]
@@ -317,6 +319,10 @@ class NvidiaSmiComputeApps:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `gpu_processes`, `gpus`, one `clocks` row and `quality` rows."""
+        return by_stream(source, emit, self._parse)
+
+    @staticmethod
+    def _parse(source: Readable, emit: Emit) -> Counts:
         state = _State()
         for first, text in source.blocks(BLOCK_BYTES):
             _block(first, text, state, emit)

@@ -41,6 +41,7 @@ from typing import TYPE_CHECKING
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import send_clock, send_oddities
+from ..engine.streams import by_stream, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -209,12 +210,11 @@ def _layout(header: str, units: str) -> _Layout | None:
 
 
 def _normalise(text: pl.Expr) -> pl.Expr:
-    """Take off what terminals, Markdown and container logs put around a line; CSV commas stay."""
+    """Take off what terminals and Markdown put around a line; CSV commas stay."""
     return (
         text.str.replace_all(r"\x1b\[[0-9;?]*[A-Za-z]", "")
         .str.strip_chars_end("\r")
         .str.replace(r"^.*\r", "")
-        .str.replace(r"^[A-Za-z][\w.-]*\s+\| ", "")  # docker compose
         .str.replace(r"^\s*(?:>\s?)+", "")
         .str.replace_all(r"\\([#_*-])", "$1")
         .str.replace_all(r"\^C([A-Za-z(\[~/])", " $1")
@@ -606,6 +606,7 @@ class NvidiaSmiDmon:
 
     def claims(self, head: Head) -> Claim | Refusal | None:
         """A header of dmon anywhere in the head; without one, a refusal that says what is missing."""
+        head = plain_head(head)
         quick = re.search(r"(?im)\bgpu\b[ \t,]+[a-z]", head.text)
         look = _look(head) if quick else None
         if look is not None and look.headers:
@@ -621,6 +622,10 @@ class NvidiaSmiDmon:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `gpu_samples`, one `clocks` row and `quality` rows."""
+        return by_stream(source, emit, self._parse)
+
+    @staticmethod
+    def _parse(source: Readable, emit: Emit) -> Counts:
         state = _State()
         for first, text in source.blocks(BLOCK_BYTES):
             _block(first, text, state, emit)

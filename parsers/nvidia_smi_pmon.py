@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import middle, send_clock, send_oddities
+from ..engine.streams import by_stream, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -276,6 +277,7 @@ class NvidiaSmiPmon:
 
     def claims(self, head: Head) -> Claim | Refusal | None:
         """A header of pmon anywhere in the head; rows without one are refused."""
+        head = plain_head(head)
         if not re.search(r"(?i)\bpid\b|nvidia-smi pmon|^\s+[0-9]+\s+[0-9]+\s+C\s", head.text, re.M):
             return None
         lines = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", x).strip("`> \t\r").replace("\\#", "#") for x in head.text.split("\n")[:20000]]
@@ -292,6 +294,10 @@ class NvidiaSmiPmon:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `gpu_processes`, one `clocks` row and `quality` rows."""
+        return by_stream(source, emit, self._parse)
+
+    @staticmethod
+    def _parse(source: Readable, emit: Emit) -> Counts:
         state = _State()
         for first, text in source.blocks(BLOCK_BYTES):
             _block(first, text, state, emit)

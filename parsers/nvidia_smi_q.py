@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.smi_values import BUS_ID, SmiState, first_readings, numbers_with_units, process_values, wall_time
+from ..engine.streams import by_stream, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -448,6 +449,7 @@ class NvidiaSmiQ:
 
     def claims(self, head: Head) -> Claim | Refusal | None:
         """The banner, a card and an indented key below it."""
+        head = plain_head(head)
         if not re.search(_BANNER, head.text):
             return None
         if not re.search(rf"(?m)^[> \t]*GPU {BUS_ID}", head.text):
@@ -460,6 +462,10 @@ class NvidiaSmiQ:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `gpu_samples`, `gpu_processes`, `gpus`, one `clocks` row and `quality` rows."""
+        return by_stream(source, emit, self._parse)
+
+    @staticmethod
+    def _parse(source: Readable, emit: Emit) -> Counts:
         state = SmiState()
         for first, text in _chunks(source):
             _piece(first, text, state, emit)

@@ -46,6 +46,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
+from ..engine.streams import by_stream, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -1075,6 +1076,13 @@ def _finish(state: _State, rounds: _Rounds, inferred: Iterable[str | None], emit
         emit("quality", frame)
 
 
+def _block(block: tuple[int, str], last: bool, state: _State, rounds: _Rounds, emit: Emit) -> int:
+    rows = _rows(*block, state)
+    if len(rows) and state.first_line is None:
+        state.first_line = int(rows["line"][0])
+    return _place(rows, rounds, last, emit)
+
+
 # ---------------------------------------------------------------- the parser
 
 
@@ -1181,6 +1189,7 @@ class NvidiaSmiQuery:
 
     def claims(self, head: Head) -> Claim | Refusal | None:
         """A header with two known field names, one of them a measurement; else a command line; else rows that explain themselves."""
+        head = plain_head(head)
         layouts = _headers(head.text)
         reading = [x for x in layouts if any(x.names)]
         if reading:
@@ -1207,6 +1216,10 @@ class NvidiaSmiQuery:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `gpu_samples`, `gpus`, one `clocks` row and `quality` rows."""
+        return by_stream(source, emit, self._parse)
+
+    @staticmethod
+    def _parse(source: Readable, emit: Emit) -> Counts:
         head = source.head().text
         state, trial = _State(), _State()
         inferred: tuple[str | None, ...] = ()
@@ -1221,22 +1234,15 @@ class NvidiaSmiQuery:
         previous: tuple[int, str] | None = None
         for block in source.blocks(BLOCK_BYTES):
             if previous is not None:
-                unknown += self._block(previous, False, state, rounds, emit)
+                unknown += _block(previous, False, state, rounds, emit)
             previous = block
         if previous is not None:
-            unknown += self._block(previous, True, state, rounds, emit)
+            unknown += _block(previous, True, state, rounds, emit)
         state.odd["gpu-unknown"] += unknown
         if state.first_line is None and state.segment:
             state.odd["no-rows"] += 1
         _finish(state, rounds, inferred, emit)
         return state.counts
-
-    @staticmethod
-    def _block(block: tuple[int, str], last: bool, state: _State, rounds: _Rounds, emit: Emit) -> int:
-        rows = _rows(*block, state)
-        if len(rows) and state.first_line is None:
-            state.first_line = int(rows["line"][0])
-        return _place(rows, rounds, last, emit)
 
 
 PARSER = NvidiaSmiQuery()

@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import middle, send_clock, send_oddities, send_rows
 from ..engine.smi_values import FIRST_MEMORY, FIRST_UTIL, MAX_CARDS, product
+from ..engine.streams import by_stream, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -100,12 +101,13 @@ def _start(text: str) -> int:
     if at <= 0:
         return 0
     at = text.rfind("\n", 0, at) + 1
-    for _ in range(3):
+    seen = 0
+    while seen < 3:  # lines with text: those of other hosts are blank here
         above = text.rfind("\n", 0, max(at - 1, 0)) + 1
         line = text[above:at].rstrip()
         if at == 0 or not (re.search(_DATE, line) or re.search(r"^[^|]*[+|]?[-=+ ]*[|+]?$", line)):
             break
-        at = above
+        at, seen = above, seen + bool(line)
     return at
 
 
@@ -443,6 +445,7 @@ class NvidiaSmiTable:
 
     def claims(self, head: Head) -> Claim | Refusal | None:
         """A card line with its line of values anywhere in the head."""
+        head = plain_head(head)
         text = head.text
         if _CURSOR.search(text) and _WATCH.search(text):
             return Refusal(
@@ -465,6 +468,10 @@ class NvidiaSmiTable:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `gpu_samples`, `gpu_processes`, `gpus`, one `clocks` row and `quality` rows."""
+        return by_stream(source, emit, self._parse)
+
+    @staticmethod
+    def _parse(source: Readable, emit: Emit) -> Counts:
         state = _State()
         for first, text in _chunks(source):
             _piece(first, text, state, emit)

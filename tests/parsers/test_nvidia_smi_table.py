@@ -73,6 +73,7 @@ def test_hosts_before_every_line() -> None:
     b = [f"node-b: {x}" for x in table(1, util=90).splitlines()]
     text = "\n".join(x for pair in zip(a, b) for x in pair) + "\n"
     assert [(r["host"], r["util_gpu"], r["cycle"]) for r in rows(text)] == [("node-a", 10, 0), ("node-b", 90, 0)]
+    assert {r["time"] for r in rows(text)} == {r["time"] for r in rows(table(1))} != {None}
     ranks = "\n".join(f"{k}: {x}" for x in table(1).splitlines() for k in (0, 1)) + "\n"
     assert [r["host"] for r in rows(ranks)] == [None, None]
 
