@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .parser import Counts, Emit
+from .parser import Counts, Emit, Readable
 from .send import middle, send_clock, send_oddities, send_rows
 
 if TYPE_CHECKING:
     import polars as pl
 
+BLOCK_BYTES = 2 * 1024 * 1024
+MAX_HOLD = 8 * 1024 * 1024
 MAX_CARDS = 4096
 FIRST_UTIL = 95.0  # % with nothing on the card: memory scrubbing after the driver woke up reads as busy
 FIRST_MEMORY = 0.01  # share of the card that counts as "nothing on it"
@@ -29,6 +31,27 @@ PRODUCT = (
     r"|[A-Z]{1,3}[0-9]{2,4}[A-Za-z0-9]*(?:[- ][A-Za-z0-9]+){0,6})$"
 )
 """Names that are a product; whatever else stands there may be something private and is dropped."""
+REASON_BITS = {
+    "gpu_idle": 0x001,
+    "idle": 0x001,
+    "applications_clocks_setting": 0x002,
+    "user_defined_clocks": 0x002,
+    "sw_power_cap": 0x004,
+    "hw_slowdown": 0x008,
+    "sync_boost": 0x010,
+    "sw_thermal_slowdown": 0x020,
+    "hw_thermal_slowdown": 0x040,
+    "hw_power_brake_slowdown": 0x080,
+    "display_clocks_setting": 0x100,
+    "display_clock_setting": 0x100,
+}
+"""Names of clock event (throttle) reasons, with `_` for blanks, and their bits in the mask."""
+NOTES = {
+    "gpu-by-position": "fewer cards printed than attached: they are numbered in the order printed, not by their index",
+    "first-reading": "95 % and more with no process and almost no memory in use: after the driver woke up such a reading may be false",
+    "mig-instances": "memory of MIG instances was not read: it is no reading of a whole card",
+}
+"""What may be odd about a printout of whole cards."""
 _DATE = (
     r"^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) {1,2}([0-9]{1,2}) "
     r"([0-9]{2}:[0-9]{2}:[0-9]{2}) ([0-9]{4})$"
@@ -36,6 +59,32 @@ _DATE = (
 
 Numbers = Mapping[str, tuple[Sequence[str], str, float, float]]
 """column -> (columns of text, the first with a value wins), unit pattern, scale, highest value after scaling."""
+
+
+def printouts(source: Readable, start: Callable[[str], int]) -> Iterator[tuple[int, str]]:
+    """Text in pieces that begin with a printout: (first line, text). `start` finds where the last one begins, 0 for nowhere or at the top.
+    A printout is split only where it is larger than MAX_HOLD."""
+    first, held = 1, ""
+    for _, text in source.blocks(BLOCK_BYTES):
+        held += text
+        cut = start(held)
+        if cut or len(held) > MAX_HOLD:
+            cut = cut or len(held)
+            yield first, held[:cut]
+            first += held.count("\n", 0, cut)
+            held = held[cut:]
+    if held:
+        yield first, held
+
+
+def line_of_last(*marks: str) -> Callable[[str], int]:
+    """Where the line with the last mark begins; of several marks the first one that is there."""
+
+    def start(text: str) -> int:
+        at = next((k for mark in marks if (k := text.rfind(mark)) >= 0), -1)
+        return text.rfind("\n", 0, at) + 1 if at > 0 else 0
+
+    return start
 
 
 def product(name: str | None) -> str | None:
@@ -77,12 +126,12 @@ def process_values() -> list[pl.Expr]:
     ]
 
 
-def first_readings(cards: pl.DataFrame, processes: pl.DataFrame) -> int:
-    """How many readings are busy with no process and almost no memory in use. Both frames have `card`."""
+def first_readings(cards: pl.DataFrame, processes: pl.DataFrame, card: Sequence[str] = ("card",)) -> int:
+    """How many readings are busy with no process and almost no memory in use. Both frames have the columns that tell a card's reading."""
     import polars as pl
 
     busy = cards.filter((pl.col("util_gpu") >= FIRST_UTIL) & (pl.col("mem_used") <= FIRST_MEMORY * pl.col("mem_total")))
-    return busy.join(processes.select("card").unique(), on="card", how="anti").height
+    return busy.join(processes.select(card).unique(), on=card, how="anti").height
 
 
 @dataclass
