@@ -151,7 +151,7 @@ def _read(group: pl.DataFrame, names: list[str], state: _State) -> pl.DataFrame:
     return group.filter(~unfinished).select(
         "line",
         time=cell("timestamp").str.to_datetime("%Y/%m/%d %H:%M:%S%.3f", strict=False).dt.epoch("ms").cast(pl.Float64) / 1e3,
-        pid=cell("pid").cast(pl.Int64), name=process,
+        pid=cell("pid").cast(pl.Int64), name=pl.when(~process.str.strip_chars().str.contains(_NONE)).then(process),
         mem_used=cell("used_gpu_memory").str.extract(r"^([0-9]+)", 1).cast(pl.Float64),
         uuid=value("gpu_uuid"), bus_id=value("gpu_bus_id"), serial=value("gpu_serial"), product=value("gpu_name"),
     )  # fmt: skip
@@ -161,7 +161,8 @@ def _numbered(rows: pl.DataFrame, state: _State) -> pl.DataFrame:
     """Adds `gpu` by first appearance of the id, and keeps what is said about cards."""
     import polars as pl
 
-    rows = rows.with_columns(card=pl.coalesce("uuid", "bus_id", "serial"))
+    # the id of a MIG instance is none of a card
+    rows = rows.with_columns(card=pl.coalesce(pl.when(~pl.col("uuid").str.starts_with("MIG-")).then("uuid"), "bus_id", "serial"))
     first = rows.filter(pl.col("card").is_not_null()).unique("card", keep="first", maintain_order=True)
     for row in first.iter_rows(named=True):  # one step per card
         if row["card"] not in state.cards and len(state.cards) < 4096:

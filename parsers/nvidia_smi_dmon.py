@@ -102,7 +102,7 @@ _UNREAD = frozenset(
 )
 _KNOWN = frozenset(_READ) | _UNREAD
 
-_HEADER = re.compile(r"(?i)^#*\s*(?:(?:date|time)\s+)*gpu\s+[a-z]")
+_HEADER = re.compile(r"(?i)^#*\s*(?:(?:date|time)\s+(?:\[\S+\]\s+)?)*gpu\s+(?:\[\w+\]\s+)?[a-z]")
 _UNITS = re.compile(r"(?i)^#*\s*(?:yyyymmdd\s+)?(?:hh:mm:ss\s+)?idx(?:\s|$)")
 _ROW = re.compile(r"^#*\s*(?:[0-9]{8}\s+)?(?:[0-9]{2}:[0-9]{2}:[0-9]{2}\s+)?[0-9]{1,4}(?:\s+(?:-?[0-9.]+|-|N/A))+\s*$")
 _REFUSED = re.compile(r"(?i)not supported on the device\(s\)|failed to process command line")
@@ -177,8 +177,9 @@ _NOTES = {
 def _layout(header: str, units: str) -> _Layout | None:
     """Understand a normalised header line and its unit line ("" where none was printed)."""
     comma = "," in header
-    names = [re.sub(r"\[.*\]$", "", t).lower() for t in header.replace(",", " ").lstrip("#").split()]
-    names = [n for n in names if n]
+    cells = header.lstrip("#").split(",") if comma else header.lstrip("#").split()
+    titles = [m for c in cells if (m := re.match(r"\s*([^\s\[]+)\s*(?:\[([^\]]*)\])?", c))]
+    names = [m[1].lower() for m in titles]
     if "gpu" not in names or "pid" in names:
         return None
     gpu = names.index("gpu")
@@ -189,6 +190,7 @@ def _layout(header: str, units: str) -> _Layout | None:
     if not set(names[:gpu]) <= {"date", "time"} or not sure or known == 0 or known * 2 < len(data):
         return None
     unit = [t.removeprefix("GPM:") for t in units.replace(",", " ").lstrip("#").split()]
+    unit = unit or ([m[2] or "" for m in titles] if any(m[2] for m in titles) else [])
     if abs(len(unit) - len(names)) > 1:
         unit = []
     columns: list[tuple[int, _Column, float]] = []
@@ -234,6 +236,7 @@ def _lines(first: int, text: str) -> pl.DataFrame:
     cells = (
         pl.col("norm")
         .str.replace(r"^#+", "")
+        .str.replace_all(r"([0-9]) (?:W|C|%|MHz|MB|MB/s|MiB/s|errs|bool)([ \t]*(?:,|$))", "$1$2")
         .str.replace_all(r"[ \t]*,[ \t]*", ",")
         .str.replace_all(",,", ",-,", literal=True)
         .str.replace_all(",,", ",-,", literal=True)
@@ -500,6 +503,9 @@ def _look(head: Head) -> _Look:
 
 def _headerless(head: Head) -> bool:
     """Right-aligned rows of equal length and cell count, all numbers or `-`: dmon that lost its header."""
+    if re.match(r"[0-9]+,", "".join(head.text.split()[:1])):
+        sizes = {line.count(",") for line in head.text.splitlines()[:200] if _ROW.match(line.replace(",", " ").strip())}
+        return len(sizes) == 1 and min(sizes) >= 7 and re.search(r",\s*-\s*,", head.text) is not None
     shapes = {
         (len(line.rstrip()), len(line.split())) for line in head.text.splitlines()[:200] if _ROW.match(line.strip()) and line[:1] == " "
     }

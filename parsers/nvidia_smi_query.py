@@ -726,6 +726,8 @@ def _read(frame: pl.DataFrame, layout: _Layout, state: _State, cut_line: int | N
             value = pl.when((pl.col("line") != cut_line) | whole).then(value).otherwise(None)
         raw[name] = value
         shapes[name] = shape | text.str.contains(_NOTHING)
+        if name == "timestamp":  # words in front of a time: another log quotes the row, or an unknown prefix tells hosts apart
+            rows = rows.filter(~(text.str.contains(_STAMP) & ~text.str.contains(_TIMED)))
         if name == "timestamp":
             raw["stamped"] = text.str.contains(_TIMED) | text.str.contains(_NOTHING)
     return _accept(rows, layout, raw, shapes, state, cut_line)

@@ -154,6 +154,12 @@ def test_times_that_scripts_write(printed: str, seconds: float | None, kind: str
     assert column(found["clocks"], "kind", "resolution_s") == [(kind, resolution)]
 
 
+def test_a_row_that_another_log_quotes_is_no_row() -> None:
+    text = "timestamp, index, utilization.gpu [%], power.draw [W]\n" + "".join(f"{stamp(1000 * k)}, 0, 5{k} %, 90.00 W\n" for k in range(3))
+    quoted = text + f"INFO {stamp(1500)}, 0, 99 %, 1.00 W\nprompt: {stamp(1500)}, 0, 99 %, 1.00 W\n"
+    assert samples(quoted) == samples(text)
+
+
 def test_times_of_two_kinds_are_not_mixed() -> None:
     text = "timestamp, index, utilization.gpu [%]\n2026-01-02T10:00:00Z, 0, 50 %\n2026/01/02 12:00:01.000, 0, 51 %\n"
     assert column(samples(text), "time") == [1767348000.0, None]
