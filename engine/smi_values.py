@@ -27,7 +27,8 @@ FIRST_MEMORY = 0.01  # share of the card that counts as "nothing on it"
 
 BUS_ID = r"[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f]"
 PRODUCT = (
-    r"^(?:(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|Orin|Thor|Xavier|Graphics Device)\b[A-Za-z0-9 ()+/-]{0,60}"
+    r"^(?:(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|Orin|Thor|Xavier|Graphics Device|AMD|Radeon|Instinct|Intel|Arc|Battlemage)\b"
+    r"[A-Za-z0-9 ()+/-]{0,60}"
     r"|[A-Z]{1,3}[0-9]{2,4}[A-Za-z0-9]*(?:[- ][A-Za-z0-9]+){0,6})$"
 )
 """Names that are a product; whatever else stands there may be something private and is dropped."""

@@ -53,6 +53,23 @@ def plain_head(head: Head) -> Head:
     return replace(head, text=_plain_text(head.text)) if worn else head
 
 
+def numbered_lines(first: int, text: str, escapes: bool = False) -> tuple[pl.DataFrame, bool]:
+    """`line`, `raw` and `text` of every line, and whether the last one lacks its end. `text` is without colours, what a carriage return
+    overwrote, the quotes of a mail and blanks around it; with `escapes` also without Markdown's `\\#` and a `^C` echoed into it."""
+    import polars as pl
+
+    lines = text.split("\n")
+    cut = lines[-1] != ""
+    if not cut:
+        lines.pop()
+    body = pl.col("raw").str.replace_all(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\(B)", "").str.strip_chars_end("\r").str.replace(r"^.*\r", "")
+    body = body.str.replace(r"^\s*(?:>\s?)+", "")
+    if escapes:
+        body = body.str.replace_all(r"\\([#_*-])", "$1").str.replace_all("^C", "", literal=True)
+    frame = pl.DataFrame({"raw": lines}, schema={"raw": pl.String}).with_row_index("line", offset=first)
+    return frame.with_columns(pl.col("line").cast(pl.Int64), text=body.str.strip_chars("` \t\u00a0")), cut
+
+
 @lru_cache(maxsize=4)  # many parsers look at one head
 def _plain_text(text: str) -> str:
     return "\n".join(_peeled(1, text, _worn(text))["text"])

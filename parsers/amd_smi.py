@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING
 from ..engine.json_objects import Json, JsonLines, json_objects, nested, num
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import middle, send_clock, send_oddities
-from ..engine.streams import by_stream, plain_head
+from ..engine.streams import by_stream, numbered_lines, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -108,15 +108,7 @@ def _lines(first: int, text: str, state: _State) -> pl.DataFrame:
     """line, text, the header that holds and its number; a last line without its end is marked."""
     import polars as pl
 
-    lines = text.split("\n")
-    cut = lines[-1] != ""
-    if not cut:
-        lines.pop()
-    frame = pl.DataFrame({"text": lines}, schema={"text": pl.String}).with_row_index("line", offset=first).with_columns(
-        pl.col("line").cast(pl.Int64),
-        pl.col("text").str.replace_all(r"\x1b\[[0-9;?]*[A-Za-z]", "").str.strip_chars_end("\r").str.replace(r"^.*\r", "")
-        .str.replace(r"^\s*(?:>\s?)+", "").str.strip_chars("` \t\u00a0"),
-    )  # fmt: skip
+    frame, cut = numbered_lines(first, text)
     is_header = pl.col("text").str.contains(_HEADER) | pl.col("text").str.contains(_CSV)
     # another table (PROCESS INFO) ends this one
     other = pl.col("text").str.contains(r"^(?:PROCESS INFO:|GPU\s+[A-Z]|gpu,)") & ~is_header

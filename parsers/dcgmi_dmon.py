@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import send_oddities
-from ..engine.streams import by_stream, plain_head
+from ..engine.streams import by_stream, numbered_lines, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -114,16 +114,7 @@ def _lines(first: int, text: str, state: _State) -> pl.DataFrame:
     """line, text, kind, header and whether the end of the line is missing."""
     import polars as pl
 
-    lines = text.split("\n")
-    cut = lines[-1] != ""
-    if not cut:
-        lines.pop()
-    frame = pl.DataFrame({"raw": lines}, schema={"raw": pl.String}).with_row_index("line", offset=first).with_columns(
-        pl.col("line").cast(pl.Int64),
-        pl.col("raw").str.replace_all(r"\x1b\[[0-9;?]*[A-Za-z]", "").str.strip_chars_end("\r").str.replace(r"^.*\r", "")
-        .str.replace(r"^\s*(?:>\s?)+", "").str.replace_all(r"\\([#_*-])", "$1").str.replace_all("^C", "", literal=True)
-        .str.strip_chars("` \t\u00a0").alias("text"),
-    )  # fmt: skip
+    frame, cut = numbered_lines(first, text, escapes=True)
     kind = pl.lit("other")
     for name, pattern in (("row", _ROW), ("units", _UNITS), ("header", _HEADER), ("command", _COMMAND)):
         kind = pl.when(pl.col("text").str.contains(pattern)).then(pl.lit(name)).otherwise(kind)

@@ -33,7 +33,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import middle, send_clock, send_oddities, send_rows
-from ..engine.streams import by_stream, plain_head
+from ..engine.smi_values import product
+from ..engine.streams import by_stream, numbered_lines, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -56,10 +57,6 @@ _DATE = (
 )
 _HOST = r"^([\w.-]{1,64})\s+(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) "
 _PROCESS = r"([^\s/()]{1,60})/([0-9]{1,9})\(([0-9]+|\?\??)M\)"
-_PRODUCT = (
-    r"^(?:(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|AMD|Radeon|Graphics Device)\b[A-Za-z0-9 ()+/-]{0,60}"
-    r"|[A-Z]{1,3}[0-9]{2,4}[A-Za-z0-9]*(?:[- ][A-Za-z0-9]+){0,6})$"
-)
 _SAMPLE_TYPES = ("util_gpu", "enc", "dec", "temp", "power_w", "power_limit_w", "mem_used", "mem_total")
 _JSON = {
     "util_gpu": ("utilization.gpu", 100.0),
@@ -99,7 +96,7 @@ class _State:
 def _card(state: _State, about: dict[str, Any]) -> None:
     """Keeps what is said of a card, once."""
     name, uuid = about.get("name"), about.get("uuid")
-    name = name if name and re.match(_PRODUCT, name) else None
+    name = product(name)
     uuid = uuid if uuid and re.match(r"^GPU-[0-9a-fA-F-]{8,40}$", uuid) else None
     state.cards.setdefault((about.get("host"), about["gpu"]), about | {"name": name, "uuid": uuid})
 
@@ -115,15 +112,7 @@ def _block(first: int, text: str, state: _State, emit: Emit) -> None:
     """Read one block of text lines."""
     import polars as pl
 
-    lines = text.split("\n")
-    cut = lines[-1] != ""
-    if not cut:
-        lines.pop()
-    frame = pl.DataFrame({"text": lines}, schema={"text": pl.String}).with_row_index("line", offset=first).with_columns(
-        pl.col("line").cast(pl.Int64),
-        pl.col("text").str.replace_all(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\(B)", "").str.strip_chars_end("\r").str.replace(r"^.*\r", "")
-        .str.replace(r"^\s*(?:>\s?)+", "").str.strip_chars("` \t\u00a0"),
-    )  # fmt: skip
+    frame, cut = numbered_lines(first, text)
     unfinished = (pl.col("line") == frame["line"][-1]) & pl.lit(cut) & ~pl.col("text").str.contains(r"MB$|MB\s*\|.*\)$")
     hit, dated = pl.col("text").str.contains(_ROW), pl.col("text").str.contains(_DATE)
     frame = frame.with_columns(

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import middle, send_clock, send_oddities, send_rows
 from ..engine.smi_values import product
-from ..engine.streams import by_stream, plain_head
+from ..engine.streams import by_stream, numbered_lines, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -103,13 +103,7 @@ def _lines(first: int, text: str, state: _State) -> pl.DataFrame:
     """line, text, kind and the header that holds."""
     import polars as pl
 
-    lines = text.split("\n")
-    cut = lines[-1] != ""
-    if not cut:
-        lines.pop()
-    frame = pl.DataFrame({"text": lines}, schema={"text": pl.String}).with_row_index("line", offset=first).with_columns(
-        pl.col("line").cast(pl.Int64), pl.col("text").str.replace(r"^\s*(?:>\s?)+", "").str.strip_chars(" \t\r`\u00a0")
-    )  # fmt: skip
+    frame, cut = numbered_lines(first, text)
     maybe = frame.filter(pl.col("text").str.contains(r"(?i)\bpid\b|process_name"))["text"].unique().to_list()
     headers = [x for x in maybe if _names(x)]
     other = pl.col("text").str.contains(r"^(?:timestamp|index|name|uuid)[, ]") & ~pl.col("text").is_in(headers)

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import middle, send_clock, send_oddities
-from ..engine.streams import by_stream, plain_head
+from ..engine.streams import by_stream, numbered_lines, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -83,16 +83,7 @@ def _lines(first: int, text: str, state: _State) -> pl.DataFrame:
     """line, text, kind and the header that holds; a last line without its end is dropped."""
     import polars as pl
 
-    lines = text.split("\n")
-    cut = lines[-1] != ""
-    if not cut:
-        lines.pop()
-    frame = pl.DataFrame({"text": lines}, schema={"text": pl.String}).with_row_index("line", offset=first).with_columns(
-        pl.col("line").cast(pl.Int64),
-        pl.col("text").str.replace_all(r"\x1b\[[0-9;?]*[A-Za-z]", "").str.strip_chars_end("\r").str.replace(r"^.*\r", "")
-        .str.replace(r"^\s*(?:>\s?)+", "").str.replace_all(r"\\([#_*-])", "$1").str.replace_all("^C", "", literal=True)
-        .str.strip_chars("` \t\u00a0"),
-    )  # fmt: skip
+    frame, cut = numbered_lines(first, text, escapes=True)
     kind = pl.lit("text")
     for name, pattern in (("row", _ROW), ("units", _UNITS), ("header", _HEADER)):
         kind = pl.when(pl.col("text").str.contains(pattern)).then(pl.lit(name)).otherwise(kind)

@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import send_oddities
+from ..engine.streams import numbered_lines
 
 if TYPE_CHECKING:
     import polars as pl
@@ -121,15 +122,7 @@ def _block(first: int, text: str, state: _State, emit: Emit) -> None:
     """Read one block of tables."""
     import polars as pl
 
-    lines = text.split("\n")
-    cut = lines[-1] != ""
-    if not cut:
-        lines.pop()
-    frame = pl.DataFrame({"text": lines}, schema={"text": pl.String}).with_row_index("line", offset=first).with_columns(
-        pl.col("line").cast(pl.Int64),
-        pl.col("text").str.replace_all(r"\x1b\[[0-9;?]*[A-Za-z]", "").str.strip_chars_end("\r").str.replace(r"^.*\r", "")
-        .str.replace(r"^\s*(?:>\s?)+", "").str.strip_chars("` \t\u00a0"),
-    )  # fmt: skip
+    frame, cut = numbered_lines(first, text)
     stream = pl.col("text").str.extract(_HOST, 1).fill_null("")
     bare = pl.when(stream != "").then(pl.col("text").str.replace(_HOST, "")).otherwise("text")
     frame = frame.with_columns(stream=stream, text=bare).with_columns(header=pl.col("text").str.contains(_HEADER))
