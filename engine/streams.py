@@ -121,27 +121,25 @@ def _peeled(first: int, text: str, worn: _Worn) -> pl.DataFrame:
 
     body = pl.col("text")
     frame = pl.DataFrame({"text": text.split("\n")}, schema={"text": pl.String}).with_row_index("line", offset=first).with_columns(
-        pl.col("line").cast(pl.Int64), host=pl.lit(None, pl.String), stamp=pl.lit(None, pl.String)
+        pl.col("line").cast(pl.Int64), host=pl.lit(None, pl.String), stream=pl.lit(""), outer_raw=pl.lit(None, pl.String)
     )  # fmt: skip
     if worn.hosts:
         name = body.str.extract(_HOST, 1)
         name = pl.when(~name.str.contains(_NO_HOST)).then(name)
         frame = frame.with_columns(host=name, text=pl.when(name.is_not_null()).then(body.str.replace(_HOST, "")).otherwise(body))
-    if worn.stamps:
+    stamp = frame["text"].str.extract(_STAMP, 1).str.replace_all("/", "-", literal=True) if worn.stamps else None
+    if stamp is not None:
+        frame = frame.with_columns(text=body.str.replace(_STAMP, ""))
+    frame = outer_times(peel(frame, worn.peelers) if worn.peelers else frame)
+    if stamp is not None:
+        digits = stamp.str.extract(r"[.,]([0-9]+)$").str.len_bytes().clip(0, 6).fill_null(0).cast(pl.Int32)
+        kind = pl.Series(["local-no-zone"]).new_from_index(0, len(stamp))
         frame = frame.with_columns(
-            stamp=body.str.extract(_STAMP, 1).str.replace_all("/", "-", literal=True), text=body.str.replace(_STAMP, "")
+            outer_t=pl.coalesce(read_time(stamp, "iso")[0], "outer_t"),
+            outer_kind=pl.when(stamp.is_not_null()).then(kind).otherwise("outer_kind"),
+            outer_res=pl.when(stamp.is_not_null()).then(10.0 ** -digits.cast(pl.Float64)).otherwise("outer_res"),
         )
-    frame = outer_times(
-        peel(frame, worn.peelers) if worn.peelers else frame.with_columns(stream=pl.lit(""), outer_raw=pl.lit(None, pl.String))
-    )
-    stamped = pl.col("stamp").is_not_null()
-    digits = pl.col("stamp").str.extract(r"[.,]([0-9]+)$").str.len_bytes().clip(0, 6).fill_null(0).cast(pl.Int32)
-    return frame.with_columns(
-        stream=pl.concat_str(pl.col("host").fill_null(""), pl.lit(" "), "stream"),
-        outer_t=pl.coalesce("outer_t", read_time(frame["stamp"], "iso")[0]),
-        outer_kind=pl.coalesce("outer_kind", pl.when(stamped).then(pl.lit("local-no-zone"))),
-        outer_res=pl.coalesce("outer_res", pl.when(stamped).then(pl.lit(10.0).pow(-digits))),
-    )
+    return frame.with_columns(stream=pl.concat_str(pl.col("host").fill_null(""), pl.lit(" "), "stream"))
 
 
 def _blocks(source: Readable, worn: _Worn, size: int | None = None) -> Iterator[tuple[int, bool, pl.DataFrame]]:
