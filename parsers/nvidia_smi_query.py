@@ -102,6 +102,7 @@ _MASK = "clocks_event_reasons.active"
 _HEAT = REASON_BITS["hw_slowdown"] | REASON_BITS["hw_thermal_slowdown"] | REASON_BITS["sw_thermal_slowdown"]
 _IDS = ("index", "uuid", "pci.bus_id", "serial")
 _TEXT = ("name", "driver_version", "mig.mode.current", "count", "timestamp", "host")
+_TELLING = frozenset(("pci.bus_id", "driver_version", "compute_cap", "vbios_version"))  # no other list has columns of these names
 _FOREIGN = frozenset(("pid", "process_name", "used_gpu_memory", "used_memory"))
 _OTHER_KNOWN = frozenset(
     (
@@ -154,7 +155,7 @@ _NAME = re.compile(r"^[a-z][a-z0-9_.]*$")
 _CELL = re.compile(r"^([A-Za-z][A-Za-z0-9_.]*)(?: ?\[([^\]]*)\])?$")
 _MAYBE_HEADER = (
     r"(?i)(?:utilization|memory|power|clocks|clocks_(?:event|throttle)_reasons|temperature|pcie\.link\.\w+|fan|driver)[._][a-z]"
-    r"|query-gpu|process_name|\bpid,"
+    r"|query-gpu|process_name|\bpid,|pci\.bus_id|gpu_bus_id|compute_cap|vbios_version"
 )
 _COMMAND = re.compile(r"--query-gpu[= ][\"']?([A-Za-z0-9_.,]+)")
 _NO_VALUE = (
@@ -253,6 +254,7 @@ def _header(line: str) -> _Layout | None:
             return _Layout(tuple(None for _ in names), tuple(units), sep)
         known = [n for n in names if _known(n)]
         measured = [n for n in known if n in _NUMERIC or n == _MASK or _bit(n)]
+        measured = measured or (sorted(_TELLING & set(known)) if "name" in known else [])  # what the cards are, and no reading
         alone = len(names) == 1 and bool(measured) and bool(units[0])
         if not measured or (len(known) < 2 and not alone) or (best and len(best.names) >= len(names)):
             continue

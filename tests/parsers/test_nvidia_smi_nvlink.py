@@ -72,10 +72,11 @@ def test_links() -> None:
 
 
 def test_messages() -> None:
-    got = claim("GPU 0: NVIDIA L4 (UUID: GPU-12345678)\nNVML: Unable to retrieve Nvlink information as all links are inActive\n")
-    assert isinstance(got, Refusal)
+    text = "GPU 0: NVIDIA L4 (UUID: GPU-12345678)\nNVML: Unable to retrieve Nvlink information as all links are inActive\n"
+    assert isinstance(claim(text), Claim)  # it names the card
+    assert isinstance(claim(text.partition("\n")[2]), Refusal)
     assert isinstance(claim("\t Link 0: 25 GB/s\n"), Refusal)
-    assert claim("GPU 0: NVIDIA L4 (UUID: GPU-12345678-1234-1234-1234-123456789abc)\n") is None  # nvidia-smi -L
+    assert claim("GPU 0: what I call my card\n") is None
     text = CARD.format(0) + "\t Link 0: twenty GB/s\n"
     assert rows_of(PARSER, text)[1].near_miss == 1
 

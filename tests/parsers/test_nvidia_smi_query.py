@@ -160,6 +160,13 @@ def test_a_row_that_another_log_quotes_is_no_row() -> None:
     assert samples(quoted) == samples(text)
 
 
+def test_a_list_of_cards_without_a_reading() -> None:
+    text = "index, name, pci.bus_id, driver_version\n0, NVIDIA L4, 00000000:41:00.0, 570.86.10\n"
+    assert isinstance(claim(text), Claim) and samples(text) == []
+    assert column(cards(text), "gpu", "name", "bus_id", "driver") == [(0, "NVIDIA L4", "00000000:41:00.0", "570.86.10")]
+    assert claim("index, name\n0, anything\n") is None
+
+
 def test_times_of_two_kinds_are_not_mixed() -> None:
     text = "timestamp, index, utilization.gpu [%]\n2026-01-02T10:00:00Z, 0, 50 %\n2026/01/02 12:00:01.000, 0, 51 %\n"
     assert column(samples(text), "time") == [1767348000.0, None]
