@@ -10,6 +10,7 @@ puts in front becomes `host`. The time of a prefix becomes `time` where the form
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -32,6 +33,7 @@ _PEELERS = frozenset(i for i, p in enumerate(PEELERS) if p.name not in ("spinner
 _HOST = r"^([A-Za-z][\w.-]{0,62})(?: (?:out|err))?:(?: |$)"  # pdsh, dsh, clush, parallel-ssh
 _NO_HOST = r"(?i)^(?:info|debug|warn|warning|error|notice|stdout|stderr|output|rank|task|timestamp|gpu|link)[0-9]*$"
 _STAMP = r"^\[?([0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,9})?)\]?:? "  # ts '%F %T', echo "$(date) ..."
+_ANY = re.compile("|".join([_HOST, _STAMP, *(re.sub(r"\(\?P<\w+>", "(?:", PEELERS[i].pattern) for i in sorted(_PEELERS))]))
 _UNNAMED = "several processes print cards of the same number, and nothing says whether they are on one machine: they are not told apart"
 
 
@@ -103,9 +105,10 @@ def _worn(text: str) -> _Worn:
     """A prefix counts where enough lines of the head wear it: the others' lines are somebody else's text."""
     import polars as pl
 
-    lines = pl.Series([line for line in text.split("\n") if line.strip()], dtype=pl.String)
-    if not len(lines):
+    said = [line for line in text.split("\n") if line.strip()]
+    if not any(_ANY.match(line) for line in said):  # thousands of small files meet this question
         return _Worn()
+    lines = pl.Series(said, dtype=pl.String)
     hosts = lines.str.contains(_HOST) & ~lines.str.extract(_HOST, 1).str.contains(_NO_HOST).fill_null(False)
     stamps = bool((lines.str.contains(_STAMP).mean() or 0) >= WHOLE_SHARE)  # type: ignore[operator]
     worn = _Worn(hosts=bool((hosts.mean() or 0) >= 0.5), stamps=stamps)  # type: ignore[operator]

@@ -42,7 +42,7 @@ __all__ = ["PARSER"]
 
 MAX_REJECTS = 10
 
-_NONE = r"N/A|ERR!|\[[A-Za-z/ ]+\]"
+_NONE = r"N/A|ERR!|\[[A-Za-z/ ]+\]|Unknown Error|GPU is lost|GPU requires reset|Not Supported"
 _BUS = r"[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9]"
 _BANNER = r"NVIDIA-SMI\s+([0-9]{1,3}\.[0-9.]+)"
 _DRIVER = r"(?:Driver|KMD) Version:\s*([0-9]+(?:\.[0-9]+)+)"
@@ -51,7 +51,7 @@ _DATE = rf"(?:^|\s)(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) ({_MONTHS}) {{1,2}}([0-9]{{1,
 _CARD = rf"\|\s*([0-9]{{1,3}})\s+(\S[^|]*?)\s+(\S+)\s*\|\s*({_BUS})\s+(?:On|Off|N/A)\s*(?:\||$)"
 _VALUES = (
     rf"\|\s*(?:[0-9]{{1,3}}%|{_NONE})\s+(-?[0-9]{{1,3}}C|{_NONE})\s+(?:P[0-9]{{1,2}}|{_NONE})\s+"
-    rf"([0-9.]+W|{_NONE}|Unknown Error)\s*/\s*([0-9.]+W|{_NONE})\s*\|([^|]*)(?:\|\s*([0-9]{{1,3}}%|{_NONE})\s[^|]*)?(?:\||$)"
+    rf"([0-9.]+W|{_NONE})\s*/\s*([0-9.]+W|{_NONE})\s*\|([^|]*)(?:\|\s*([0-9]{{1,3}}%|{_NONE})\s[^|]*)?(?:\||$)"
 )
 _MIG = r"\|\s+\|\s+\|\s*(N/A|Enabled|Disabled|Enabled\*|Disabled\*)\s*\|?\s*$"
 _PROCESS = (
