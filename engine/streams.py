@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, BinaryIO
 
 from .parser import Counts, Emit, Head, Readable
-from .peel import PEELERS, WHOLE_SHARE, active_peelers, outer_times, peel, read_time
+from .peel import PEELERS, WHOLE_SHARE, active_peelers, outer_times, peel, read_time, unwrap_json
 from .send import send_note
 from .tables import table
 
@@ -33,7 +33,10 @@ _PEELERS = frozenset(i for i, p in enumerate(PEELERS) if p.name not in ("spinner
 _HOST = r"^([A-Za-z][\w.-]{0,62})(?: (?:out|err))?:(?: |$)"  # pdsh, dsh, clush, parallel-ssh
 _NO_HOST = r"(?i)^(?:info|debug|warn|warning|error|notice|stdout|stderr|output|rank|task|timestamp|gpu|link)[0-9]*$"
 _STAMP = r"^\[?([0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,9})?)\]?:? "  # ts '%F %T', echo "$(date) ..."
-_ANY = re.compile("|".join([_HOST, _STAMP, *(re.sub(r"\(\?P<\w+>", "(?:", PEELERS[i].pattern) for i in sorted(_PEELERS))]))
+_RECORD = '{"log":"'
+_ANY = re.compile(
+    "|".join([_HOST, _STAMP, re.escape(_RECORD), *(re.sub(r"\(\?P<\w+>", "(?:", PEELERS[i].pattern) for i in sorted(_PEELERS))])
+)
 _UNNAMED = "several processes print cards of the same number, and nothing says whether they are on one machine: they are not told apart"
 
 
@@ -44,9 +47,10 @@ class _Worn:
     peelers: frozenset[int] = frozenset()
     hosts: bool = False
     stamps: bool = False
+    records: bool = False  # Docker's json-file
 
     def __bool__(self) -> bool:
-        return bool(self.peelers) or self.hosts or self.stamps
+        return bool(self.peelers) or self.hosts or self.stamps or self.records
 
 
 def plain_head(head: Head) -> Head:
@@ -109,6 +113,8 @@ def _worn(text: str) -> _Worn:
     if not any(_ANY.match(line) for line in said):  # thousands of small files meet this question
         return _Worn()
     lines = pl.Series(said, dtype=pl.String)
+    if lines.str.starts_with(_RECORD).mean() >= 0.5:  # type: ignore[operator]
+        return _Worn(records=True)
     hosts = lines.str.contains(_HOST) & ~lines.str.extract(_HOST, 1).str.contains(_NO_HOST).fill_null(False)
     stamps = bool((lines.str.contains(_STAMP).mean() or 0) >= WHOLE_SHARE)  # type: ignore[operator]
     worn = _Worn(hosts=bool((hosts.mean() or 0) >= 0.5), stamps=stamps)  # type: ignore[operator]
@@ -126,6 +132,9 @@ def _peeled(first: int, text: str, worn: _Worn) -> pl.DataFrame:
     frame = pl.DataFrame({"text": text.split("\n")}, schema={"text": pl.String}).with_row_index("line", offset=first).with_columns(
         pl.col("line").cast(pl.Int64), host=pl.lit(None, pl.String), stream=pl.lit(""), outer_raw=pl.lit(None, pl.String)
     )  # fmt: skip
+    inner, outer, _ = unwrap_json(frame["text"], text) if worn.records else (None, None, None)
+    if inner is not None and outer is not None:
+        frame = frame.with_columns(text=inner, outer_raw=outer)
     if worn.hosts:
         name = body.str.extract(_HOST, 1)
         name = pl.when(~name.str.contains(_NO_HOST)).then(name)
@@ -133,7 +142,7 @@ def _peeled(first: int, text: str, worn: _Worn) -> pl.DataFrame:
     stamp = frame["text"].str.extract(_STAMP, 1).str.replace_all("/", "-", literal=True) if worn.stamps else None
     if stamp is not None:
         frame = frame.with_columns(text=body.str.replace(_STAMP, ""))
-    frame = outer_times(peel(frame, worn.peelers) if worn.peelers else frame)
+    frame = outer_times(peel(frame, worn.peelers) if worn.peelers or worn.records else frame)
     if stamp is not None:
         digits = stamp.str.extract(r"[.,]([0-9]+)$").str.len_bytes().clip(0, 6).fill_null(0).cast(pl.Int32)
         kind = pl.Series(["local-no-zone"]).new_from_index(0, len(stamp))

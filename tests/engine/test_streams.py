@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from gpuverdict.engine.parser import Claim, Counts
 from gpuverdict.engine.source import Source
@@ -52,6 +54,17 @@ def test_the_time_of_a_prefix_is_the_time_of_rows_without_one() -> None:
     found, _ = rows_of(nvidia_smi_dmon.PARSER, worn(DMON, "ts %F %T"))
     assert [r["time"] for r in found["gpu_samples"]] == [1767348002.0, 1767348003.0]
     assert (found["clocks"][0]["kind"], found["clocks"][0]["resolution_s"]) == ("local-no-zone", 1.0)
+
+
+def test_records_of_docker() -> None:
+    text = "".join(
+        json.dumps({"log": line + "\n", "stream": "stdout", "time": f"2026-01-02T10:00:0{k}.5Z"}, separators=(",", ":")) + "\n"
+        for k, line in enumerate(DMON.splitlines())
+    )
+    assert isinstance(nvidia_smi_dmon.PARSER.claims(Source.from_text(text).head()), Claim)
+    found, counts = rows_of(nvidia_smi_dmon.PARSER, text)
+    check_counts(counts, text, "json-file")
+    assert [(r["gpu"], r["util_gpu"], r["time"]) for r in found["gpu_samples"]] == [(0, 91, 1767348002.5), (1, 12, 1767348003.5)]
 
 
 def test_hosts_between_each_other_are_told_apart() -> None:
