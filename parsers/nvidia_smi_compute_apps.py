@@ -308,7 +308,7 @@ class NvidiaSmiComputeApps:
         if headers:
             foreign = any(x and "," not in x for x in lines) or any(re.match(r"(?:timestamp|index|name), (?!.*pid)", x) for x in lines)
             return Claim(95, "header of nvidia-smi --query-compute-apps", shares=foreign)
-        if sum(bool(re.match(r"^[0-9]{1,9}, [^,]+, [0-9]{1,9} MiB$", x)) for x in lines) >= 2:
+        if sum(bool(re.match(r"^(?:[^,]+, )*[0-9]{1,9}, [^,]+, [0-9]{1,9} MiB$", x)) for x in lines) >= 2:
             return Refusal(50, "rows of nvidia-smi --query-compute-apps without their header: record again without noheader")
         return None
 

@@ -1247,7 +1247,7 @@ class NvidiaSmiQuery:
         if reading:
             if all(x.strict for x in reading):
                 return Claim(60, "rows of nvidia-smi below the command that names their columns", shares=True)
-            return Claim(95, "header of nvidia-smi --query-gpu", shares=_foreign(head.text, layouts))
+            return Claim(95, "header of nvidia-smi --query-gpu", shares=len(reading) < len(layouts) or _foreign(head.text, layouts))
         inferred = _infer(head.text)
         if isinstance(inferred, tuple):
             layout, united = inferred

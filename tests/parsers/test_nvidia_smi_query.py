@@ -167,6 +167,13 @@ def test_a_list_of_cards_without_a_reading() -> None:
     assert claim("index, name\n0, anything\n") is None
 
 
+def test_a_file_of_two_queries_is_shared() -> None:
+    text = "index, memory.used [MiB]\n0, 100 MiB\npid, process_name, used_gpu_memory [MiB]\n123, python, 100 MiB\nindex, memory.used [MiB]\n0, 101 MiB\n"
+    found = claim(text)
+    assert isinstance(found, Claim) and found.shares
+    assert column(samples(text), "mem_used") == [100, 101]
+
+
 def test_times_of_two_kinds_are_not_mixed() -> None:
     text = "timestamp, index, utilization.gpu [%]\n2026-01-02T10:00:00Z, 0, 50 %\n2026/01/02 12:00:01.000, 0, 51 %\n"
     assert column(samples(text), "time") == [1767348000.0, None]
