@@ -116,6 +116,14 @@ def numbers_with_units(numbers: Numbers) -> list[pl.Expr]:
     return out
 
 
+def section_path(key: str) -> pl.Expr:
+    """The names of the sections around a key, then the key, out of the columns depth (1 to 4), s1, s2, s3 and the key's own."""
+    import polars as pl
+
+    paths = {depth: pl.concat_str([*(f"s{k}" for k in range(1, depth)), key], separator="/") for depth in (1, 2, 3, 4)}
+    return pl.coalesce(pl.when(pl.col("depth") == depth).then(path) for depth, path in paths.items())
+
+
 def process_values() -> list[pl.Expr]:
     """pid, kind (C, G, C+G, M, M+C, O) and mem_used (MiB) out of the text columns pid, kind and memory."""
     import polars as pl
@@ -162,6 +170,20 @@ class SmiState:
             mig = {"Enabled": True, "Disabled": False}.get(row["mig"] or "")
             kept = {k: row[k] for k in ("line", "gpu", "uuid", "bus_id", "power_limit_w", "driver")}
             self.cards[row["gpu"]] = kept | {"name": product(row["name"]), "mig": mig, "memory_mib": row["mem_total"]}
+
+    def send(self, cards: pl.DataFrame, processes: pl.DataFrame, columns: Sequence[str], emit: Emit) -> None:
+        """The rows of whole printouts: cards with a reading in any of the columns, and processes, which are tied to cards by `card`."""
+        import polars as pl
+
+        self.first_line = self.first_line or int(cards["line"][0])
+        processes = processes.join(cards.select("card", "gpu", "cycle", "time"), on="card", how="inner", maintain_order="left")
+        self.odd["first-reading"] += first_readings(cards, processes)
+        self.about(cards)
+        read = cards.filter(pl.any_horizontal(pl.col(columns).is_not_null()))
+        if len(read):
+            emit("gpu_samples", read.select("line", "gpu", "cycle", "time", *columns))
+        if len(processes):
+            emit("gpu_processes", processes.drop("card"))
 
     def finish(self, emit: Emit, notes: Mapping[str, str]) -> None:
         """One clock, one row per card, one quality row per oddity."""

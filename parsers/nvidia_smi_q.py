@@ -41,11 +41,11 @@ from ..engine.smi_values import (
     NOTES,
     REASON_BITS,
     SmiState,
-    first_readings,
     line_of_last,
     numbers_with_units,
     printouts,
     process_values,
+    section_path,
     wall_time,
 )
 from ..engine.streams import by_stream, plain_head
@@ -136,13 +136,7 @@ def _paths(frame: pl.DataFrame) -> pl.DataFrame:
     # a section holds for deeper lines only until the next line that is less deep
     for k, inside in ((1, ["card"]), (2, ["card", "g1"]), (3, ["card", "g1", "g2"])):
         frame = frame.with_columns(pl.when(depth == k).then("key").forward_fill().over(inside).alias(f"s{k}"))
-    path = (
-        pl.when(depth == 1).then(pl.col("key"))
-        .when(depth == 2).then(pl.concat_str("s1", "key", separator="/"))
-        .when(depth == 3).then(pl.concat_str("s1", "s2", "key", separator="/"))
-        .when(depth == 4).then(pl.concat_str("s1", "s2", "s3", "key", separator="/"))
-    )  # fmt: skip
-    return frame.with_columns(path=path)
+    return frame.with_columns(path=section_path("key"))
 
 
 def _first(path: str, column: str = "value") -> pl.Expr:
@@ -251,18 +245,9 @@ def _piece(first: int, text: str, state: SmiState, emit: Emit) -> None:
     cards = _cards(frame, state).join(printouts, on="printout", how="inner", maintain_order="left")
     if not len(cards):
         return
-    state.first_line = state.first_line or int(cards["line"][0])
     shown = cards.group_by("printout").agg(shown=pl.len(), attached=pl.col("attached").first())
     state.odd["gpu-by-position"] += shown.filter(pl.col("attached") != pl.col("shown")).height
-    processes = _processes(frame).join(cards.select("card", "gpu", "cycle", "time"), on="card", how="inner", maintain_order="left")
-    state.odd["first-reading"] += first_readings(cards, processes)
-    state.about(cards)
-    columns = [*_NUMBERS, "pcie_probe_s", "event_reasons"]
-    read = cards.filter(pl.any_horizontal(pl.col(columns).is_not_null()))
-    if len(read):
-        emit("gpu_samples", read.select("line", "gpu", "cycle", "time", *columns))
-    if len(processes):
-        emit("gpu_processes", processes.drop("card"))
+    state.send(cards, _processes(frame), [*_NUMBERS, "pcie_probe_s", "event_reasons"], emit)
 
 
 def _sample(driver: str, text: str) -> str:

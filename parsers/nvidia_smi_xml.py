@@ -41,11 +41,11 @@ from ..engine.smi_values import (
     NOTES,
     REASON_BITS,
     SmiState,
-    first_readings,
     line_of_last,
     numbers_with_units,
     printouts,
     process_values,
+    section_path,
     wall_time,
 )
 
@@ -137,13 +137,7 @@ def _leaves(tokens: pl.DataFrame) -> pl.DataFrame:
             pl.when(section).then("tag").forward_fill().over(inside).alias(f"s{k}"), section.cum_sum().over(inside).alias(f"g{k}")
         )
         inside.append(f"g{k}")
-    path = (
-        pl.when(depth == 1).then(pl.col("tag"))
-        .when(depth == 2).then(pl.concat_str("s1", "tag", separator="/"))
-        .when(depth == 3).then(pl.concat_str("s1", "s2", "tag", separator="/"))
-        .when(depth == 4).then(pl.concat_str("s1", "s2", "s3", "tag", separator="/"))
-    )  # fmt: skip
-    return tokens.with_columns(path=pl.when(here).then(path))
+    return tokens.with_columns(path=pl.when(here).then(section_path("tag")))
 
 
 def _first(path: str) -> pl.Expr:
@@ -225,7 +219,6 @@ def _documents(tokens: pl.DataFrame, state: SmiState) -> pl.DataFrame:
 
 def _piece(first: int, text: str, state: SmiState, emit: Emit) -> None:
     """Read one piece of text that holds whole documents."""
-    import polars as pl
 
     tokens = _tokens(first, text, state.counts)
     if not len(tokens):
@@ -236,16 +229,7 @@ def _piece(first: int, text: str, state: SmiState, emit: Emit) -> None:
     cards = _cards(tokens, state).join(_documents(tokens, state), on="document", how="inner", maintain_order="left")
     if not len(cards):
         return
-    state.first_line = state.first_line or int(cards["line"][0])
-    processes = _processes(tokens).join(cards.select("card", "gpu", "cycle", "time"), on="card", how="inner", maintain_order="left")
-    state.odd["first-reading"] += first_readings(cards, processes)
-    state.about(cards)
-    columns = [*_NUMBERS, "pcie_probe_s", "event_reasons"]
-    read = cards.filter(pl.any_horizontal(pl.col(columns).is_not_null()))
-    if len(read):
-        emit("gpu_samples", read.select("line", "gpu", "cycle", "time", *columns))
-    if len(processes):
-        emit("gpu_processes", processes.drop("card"))
+    state.send(cards, _processes(tokens), [*_NUMBERS, "pcie_probe_s", "event_reasons"], emit)
 
 
 def _document(dtd: int, second: int, driver: str, gpu: str) -> str:
