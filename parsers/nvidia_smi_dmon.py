@@ -21,6 +21,9 @@ letters after `-s`. The header comes again every 44 rows, also in the middle of 
 
 Other columns (`jpg ofa bar1 ccpm sbecc dbecc pci gract intutil fp64 ...`) are known and left out; a column nobody knows is left out too.
 
+**Prefixes** of containers, journals, `ts`, `srun -l` and the like are taken off; their time is taken where the format prints none, and the
+host that `pdsh` puts in front is `host`.
+
 **Clock.** Date and time give `local-no-zone`. `-o T` alone gives seconds of the day, rising by 86400 at midnight, also as `local-no-zone`
 but with a quality row `date-unknown`: the day is not in the file. `-o D` alone says nothing about the time of day: `time` is NULL. Without
 `-o` the kind is `none`; `interval_s` is then known only if the command line with its `-d` is in the text.

@@ -36,6 +36,7 @@ __all__ = ["PARSER"]
 
 KIB = 1024.0
 _GPU = re.compile(r"^[> \t]*GPU ([0-9]{1,3}): (\S.*?)(?: \(UUID: ((?:GPU|MIG)-[0-9a-fA-F-]{8,40})\))?\s*$")
+_REPORT = re.compile(r"^[> \t]*GPU models and configuration:\s*")  # what follows is the list of nvidia-smi -L without its UUIDs
 _MIG = re.compile(r"^[> \t]*MIG \S+ +Device +[0-9]+: \(UUID: MIG-")
 _LINK = re.compile(r"^[> \t]*Link ([0-9]{1,2}): (?:([0-9]+(?:\.[0-9]+)?) GB/s|(<inactive>))\s*$")
 _DATA = re.compile(r"^[> \t]*Link ([0-9]{1,2}): (?:(Data) ([TR]x)|([TR]x)0): ([0-9]{1,18}) KiB\s*$")
@@ -68,6 +69,7 @@ class _State:
     """Everything read; links and snapshots are few."""
 
     gpu: int | None = None
+    report: bool = False  # below the heading of an environment report
     time: float | None = None
     clock: str | None = None
     resolution: float = 1.0
@@ -140,13 +142,19 @@ def _line(number: int, line: str, state: _State) -> str:
         _close(state)
         state.time, state.clock, state.resolution, state.gpu = stamp[0], stamp[1], min(state.resolution, stamp[2]), None
         return "matched"
-    if m := _GPU.match(line):
+    head = _REPORT.match(line)
+    state.report = head is not None or (state.report and _GPU.match(line) is not None)
+    if m := _GPU.match(line[head.end() :] if head else line):
         gpu = state.gpu = int(m[1])
         if gpu in state.now:
             _close(state)
             state.time = None  # a second snapshot below one time has no time of its own
         name = product(m[2])
-        state.cards.setdefault(gpu, {"line": number, "gpu": gpu, "name": name, "uuid": m[3]})
+        card = {"line": number, "gpu": gpu, "name": name, "uuid": m[3], "listed": bool(m[3]) or state.report}
+        if card["listed"] > state.cards.get(gpu, {}).get("listed", -1):
+            state.cards[gpu] = card
+        return "matched"
+    if head:
         return "matched"
     if (m := _LINK.match(line)) and state.gpu is not None:
         speed = float(m[2]) if m[2] else None
@@ -176,9 +184,9 @@ def _finish(state: _State, emit: Emit) -> None:
 
     import polars as pl
 
-    # no product, no uuid and no link below it: a line of some other list
+    # no uuid, no report above it and no link below it: a line of some other list
     seen = {r["gpu"] for r in state.links} | {r["gpu"] for r in state.samples} | set(state.lines)
-    cards = [c for c in state.cards.values() if c["gpu"] in seen or c["uuid"] or c["name"]]
+    cards = [c for c in state.cards.values() if c["gpu"] in seen or c["listed"]]
     send_rows(emit, "gpus", cards)
     if state.links:
         schema = {"line": pl.Int64, "gpu": pl.Int32, "kind": pl.String, "gb_s": pl.Float64, "active": pl.Boolean}
@@ -234,7 +242,7 @@ _SAMPLES = (
     ),
     Sample(
         text="GPU models and configuration: \nGPU 0: NVIDIA GeForce RTX 4090\nGPU 1: my secret card\n\nNvidia driver version: 570.86.10\n",
-        rows={"gpus": [{"line": 2, "gpu": 0, "name": "NVIDIA GeForce RTX 4090", "uuid": None}]},
+        rows={"gpus": [{"line": 2, "gpu": 0, "name": "NVIDIA GeForce RTX 4090", "uuid": None}, {"gpu": 1, "name": None}]},
         versions="-L without UUIDs, in an environment report",
     ),
 )
@@ -251,10 +259,10 @@ class NvidiaSmiNvlink:
         """A card and a link below it, or a list of cards."""
         if not re.search(r"(?m)^[> \t]*Link [0-9]+: ", head.text):
             lines = head.text.split("\n")[:20_000]
-            cards = [m for x in lines if (m := _GPU.match(x))]
-            if any(m[3] or product(m[2]) for m in cards):
+            named = any((m := _GPU.match(x)) and m[3] for x in lines)
+            if named or any((m := _REPORT.match(x)) and "GPU 0:" in x + y for x, y in zip(lines, [*lines[1:], ""])):
                 alone = all(_GPU.match(x) or _MIG.match(x) or not x.strip("> \t`\r") for x in lines)
-                return Claim(88 if any(m[3] for m in cards) else 60, "list of nvidia-smi -L", shares=not alone)
+                return Claim(88 if named else 60, "list of nvidia-smi -L", shares=not alone)
             if any(p.search(head.text) for p in _MESSAGES.values()):
                 return Refusal(50, "nvidia-smi nvlink had no link to report: there are no readings in this file")
             return None

@@ -21,6 +21,9 @@ comma, quotes), quoted in an issue, or printed by a script between other lines.
 | `clocks_event_reasons.active` (`clocks_throttle_reasons.active`) | `event_reasons`; without it from the columns that say Active or Not Active, if power and heat are among them |
 | `name`, `uuid`, `pci.bus_id`, `memory.total`, power limit, `driver_version`, `mig.mode.current` | one row per card in `gpus` |
 
+**Prefixes** of containers, journals, `ts`, `srun -l` and the like are taken off; their time is taken where the format prints none, and the
+host that `pdsh` puts in front is `host`.
+
 **Rounds.** `cycle` grows where the index starts again, after a header, or, without any id, where the time jumps: rows of one round are a
 few milliseconds apart. Cards are then numbered by position (`gpu-by-position`), only in rounds that are complete. Cards with a uuid, bus
 id or serial but no index are numbered by first appearance (`gpu-by-appearance`). Where nothing tells cards apart, `gpu` is NULL.

@@ -104,3 +104,10 @@ def test_a_few_stamped_lines_in_another_log_change_nothing() -> None:
     noise = "server starts\n" * 40 + "2026-01-02 10:00:00 one line\n"
     found, _ = rows_of(nvidia_smi_dmon.PARSER, noise + DMON)
     assert len(found["gpu_samples"]) == 2 and found["clocks"][0]["kind"] == "none"
+
+
+def test_more_streams_than_are_read_are_counted() -> None:
+    text = "".join(f"node{n}: {x}\n" for n in range(70) for x in DMON.splitlines())
+    found, counts = rows_of(nvidia_smi_dmon.PARSER, text)
+    check_counts(counts, text, "70 hosts")
+    assert len({r["host"] for r in found["gpu_samples"]}) == 64 and counts.other == 6 * 4

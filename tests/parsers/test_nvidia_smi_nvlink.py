@@ -81,6 +81,14 @@ def test_messages() -> None:
     assert rows_of(PARSER, text)[1].near_miss == 1
 
 
+def test_names_in_prose_are_no_cards() -> None:
+    assert claim("I would buy\nGPU 0: NVIDIA H100 80GB HBM3\nGPU 1: NVIDIA H200\n") is None
+    text = "GPU 0: NVIDIA H200\nGPU models and configuration: GPU 0: NVIDIA GeForce RTX 4090\nGPU 1: NVIDIA L4\n\nGPU 2: NVIDIA H200\n"
+    found = rows_of(PARSER, text)[0]
+    assert isinstance(claim(text), Claim)
+    assert [(r["gpu"], r["name"]) for r in found["gpus"]] == [(0, "NVIDIA GeForce RTX 4090"), (1, "NVIDIA L4")]
+
+
 # ---------------------------------------------------------------- open-ended input
 
 (
