@@ -19,6 +19,9 @@ DESKTOP = "NVIDIA GeForce RTX "
         ("NVIDIA H100 80GB HBM3", "NVIDIA H100 80GB HBM3"),
         ("NVIDIA RTX PRO 6000 Blackwell Server Edition", "NVIDIA RTX PRO 6000 Blackwell Server Edition"),
         ("Tesla P40", "Tesla P40"),
+        ("NVIDIA GeForce RTX 4090 D", "NVIDIA GeForce RTX 4090 D"),
+        ("NVIDIA GeForce RTX 3080 Ti", "NVIDIA GeForce RTX 3080 Ti"),
+        ("NVIDIA GeForce RTX 4080 SUPER", "NVIDIA GeForce RTX 4080 SUPER"),
         ("NVIDIA T4", "Tesla T4"),
         ("A100-PCIE-40GB", "NVIDIA A100-PCIE-40GB"),
         ("NVIDIA A10", "NVIDIA A10"),
@@ -39,9 +42,9 @@ def test_names_as_tools_print_them_are_known(printed: str, row: str) -> None:
     [
         DESKTOP + "4090 Laptop GPU",
         DESKTOP + "3080 Laptop GPU",
-        DESKTOP + "4090 D",
-        DESKTOP + "3080 Ti",
-        DESKTOP + "4080 SUPER",
+        DESKTOP + "5090 D",
+        DESKTOP + "5070 Ti SUPER",
+        DESKTOP + "3080 Ti Laptop GPU",
         "NVIDIA A100",
         "NVIDIA A100-SXM4-40GB MIG 1g.5gb",
         "NVIDIA H100 80GB HBM3 MIG 3g.40gb",
@@ -78,12 +81,16 @@ def test_memory_decides_between_cards_of_one_name() -> None:
     assert matched(("AMD Instinct MI250X", 65520.0)) == [("AMD Instinct MI250X", 1638.0)]
 
 
+def test_two_cards_of_one_name_and_memory_both_stand() -> None:
+    assert matched((DESKTOP + "3060 Ti", 8192.0)) == [(DESKTOP + "3060 Ti", 448.0), (DESKTOP + "3060 Ti", 608.0)]
+
+
 def test_without_memory_every_card_of_that_name_stands() -> None:
     assert matched((DESKTOP + "3060", None)) == [(DESKTOP + "3060", 240.0), (DESKTOP + "3060", 360.0)]
     assert matched((DESKTOP + "3060", None), (DESKTOP + "3060", 12288.0)) == [(DESKTOP + "3060", 360.0)]
 
 
 def test_the_view_and_the_function_agree() -> None:
-    names = ["NVIDIA A10", "NVIDIA A100-SXM4-40GB MIG 1g.5gb", DESKTOP + "4090 Laptop GPU", DESKTOP + "4090 D", "NVIDIA B200 180GB HBM3e"]
+    names = ["NVIDIA A10", "NVIDIA A100-SXM4-40GB MIG 1g.5gb", DESKTOP + "4090 Laptop GPU", DESKTOP + "5090 D", "NVIDIA B200 180GB HBM3e"]
     found = {name for name, _ in matched(*((n, None) for n in names))}
     assert found == {k for n in names if (k := catalog.known_gpu(n))} == {"NVIDIA A10", "NVIDIA B200"}
