@@ -41,17 +41,21 @@ def _ends(rest: str) -> bool:
     return not rest or not re.match(r"[.\d]*(flash|air|lite|mini|turbo|small|large|distill|\.\d|\d)", rest)
 
 
+# What may stand before a card's name, and what may follow it on the very same card. Any other word names another product: a Laptop GPU,
+# a 4090 D, a 3080 Ti and a MIG instance share the beginning of a name and neither bandwidth nor power.
+_BRANDS = r"^((nvidia|amd|geforce|tesla|quadro|radeon|instinct) +)+"
+_FURTHER = r"( +([0-9]+ ?gi?b|gddr[0-9]x?|hbm[0-9]?e?|sxm[0-9]?|oam|ac|mba|vf|hf|\(mcm\)))*"
+
+
+def _gpu_key(name: str) -> str:
+    return re.sub(_BRANDS, "", name.strip().lower())
+
+
 def known_gpu(name: str) -> str | None:
-    """The catalogue's name of a card: the same name, with or without the vendor in front; else the longest that begins it."""
-
-    def bare(text: str) -> str:
-        return re.sub(r"^(nvidia|amd)\s+", "", text.strip().lower())
-
-    fits = [
-        r["name_pattern"]
-        for r in _rows("gpus")
-        if bare(name) == bare(r["name_pattern"]) or bare(name).startswith(bare(r["name_pattern"]) + " ")
-    ]
+    """The catalogue's name of a card: the same name, whatever brand stands in front; else the longest that begins it, where only
+    memory or form factor follow. NULL for any other card of that family."""
+    key = _gpu_key(name)
+    fits = [r["name_pattern"] for r in _rows("gpus") if re.fullmatch(re.escape(_gpu_key(r["name_pattern"])) + _FURTHER, key)]
     return max(fits, key=len, default=None)
 
 
@@ -62,7 +66,8 @@ def public_names() -> frozenset[str]:
 
 
 def load(con: duckdb.DuckDBPyConnection, hardware: Sequence[Mapping[str, Any]] = ()) -> None:
-    """Both catalogues as tables main.catalog_gpus and main.catalog_models: numbers are DOUBLE, empty cells NULL.
+    """Both catalogues as tables main.catalog_gpus and main.catalog_models: numbers are DOUBLE, empty cells NULL. `gpu_key(name)` and
+    `gpu_fits(name, row's name)` compare names of cards in SQL as `known_gpu` does.
 
     `hardware` are rows of plugins for the GPU catalogue; what is no column of it is left out.
     """
@@ -76,3 +81,8 @@ def load(con: duckdb.DuckDBPyConnection, hardware: Sequence[Mapping[str, Any]] =
         values = [tuple((r[c] or None) for c in columns) for r in rows]
         sql = f"INSERT INTO main.catalog_{name} VALUES {', '.join(f'({marks})' for _ in values)}"
         con.execute(sql, [v for row in values for v in row])
+    con.execute(f"CREATE MACRO main.gpu_key(name) AS regexp_replace(lower(trim(name)), '{_BRANDS}', '')")
+    con.execute(
+        "CREATE MACRO main.gpu_fits(name, row_name) AS starts_with(gpu_key(name), gpu_key(row_name)) "
+        f"AND regexp_full_match(substr(gpu_key(name), length(gpu_key(row_name)) + 1), '{_FURTHER}')"
+    )

@@ -9,26 +9,50 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .parser import Counts, Emit
+from .parser import Counts, Emit, Readable
 from .send import middle, send_clock, send_oddities, send_rows
 
 if TYPE_CHECKING:
     import polars as pl
 
+BLOCK_BYTES = 2 * 1024 * 1024
+MAX_HOLD = 8 * 1024 * 1024
 MAX_CARDS = 4096
 FIRST_UTIL = 95.0  # % with nothing on the card: memory scrubbing after the driver woke up reads as busy
 FIRST_MEMORY = 0.01  # share of the card that counts as "nothing on it"
 
 BUS_ID = r"[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f]"
 PRODUCT = (
-    r"^(?:(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|Orin|Thor|Xavier|Graphics Device)\b[A-Za-z0-9 ()+/-]{0,60}"
+    r"^(?:(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|Orin|Thor|Xavier|Graphics Device|AMD|Radeon|Instinct|Intel|Arc|Battlemage)\b"
+    r"[A-Za-z0-9 ()+/-]{0,60}"
     r"|[A-Z]{1,3}[0-9]{2,4}[A-Za-z0-9]*(?:[- ][A-Za-z0-9]+){0,6})$"
 )
 """Names that are a product; whatever else stands there may be something private and is dropped."""
+REASON_BITS = {
+    "gpu_idle": 0x001,
+    "idle": 0x001,
+    "applications_clocks_setting": 0x002,
+    "user_defined_clocks": 0x002,
+    "sw_power_cap": 0x004,
+    "hw_slowdown": 0x008,
+    "sync_boost": 0x010,
+    "sw_thermal_slowdown": 0x020,
+    "hw_thermal_slowdown": 0x040,
+    "hw_power_brake_slowdown": 0x080,
+    "display_clocks_setting": 0x100,
+    "display_clock_setting": 0x100,
+}
+"""Names of clock event (throttle) reasons, with `_` for blanks, and their bits in the mask."""
+NOTES = {
+    "gpu-by-position": "fewer cards printed than attached: they are numbered in the order printed, not by their index",
+    "first-reading": "95 % and more with no process and almost no memory in use: after the driver woke up such a reading may be false",
+    "mig-instances": "memory of MIG instances was not read: it is no reading of a whole card",
+}
+"""What may be odd about a printout of whole cards."""
 _DATE = (
     r"^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) {1,2}([0-9]{1,2}) "
     r"([0-9]{2}:[0-9]{2}:[0-9]{2}) ([0-9]{4})$"
@@ -36,6 +60,32 @@ _DATE = (
 
 Numbers = Mapping[str, tuple[Sequence[str], str, float, float]]
 """column -> (columns of text, the first with a value wins), unit pattern, scale, highest value after scaling."""
+
+
+def printouts(source: Readable, start: Callable[[str], int]) -> Iterator[tuple[int, str]]:
+    """Text in pieces that begin with a printout: (first line, text). `start` finds where the last one begins, 0 for nowhere or at the top.
+    A printout is split only where it is larger than MAX_HOLD."""
+    first, held = 1, ""
+    for _, text in source.blocks(BLOCK_BYTES):
+        held += text
+        cut = start(held)
+        if cut or len(held) > MAX_HOLD:
+            cut = cut or len(held)
+            yield first, held[:cut]
+            first += held.count("\n", 0, cut)
+            held = held[cut:]
+    if held:
+        yield first, held
+
+
+def line_of_last(*marks: str) -> Callable[[str], int]:
+    """Where the line with the last mark begins; of several marks the first one that is there."""
+
+    def start(text: str) -> int:
+        at = next((k for mark in marks if (k := text.rfind(mark)) >= 0), -1)
+        return text.rfind("\n", 0, at) + 1 if at > 0 else 0
+
+    return start
 
 
 def product(name: str | None) -> str | None:
@@ -66,6 +116,14 @@ def numbers_with_units(numbers: Numbers) -> list[pl.Expr]:
     return out
 
 
+def section_path(key: str) -> pl.Expr:
+    """The names of the sections around a key, then the key, out of the columns depth (1 to 4), s1, s2, s3 and the key's own."""
+    import polars as pl
+
+    paths = {depth: pl.concat_str([*(f"s{k}" for k in range(1, depth)), key], separator="/") for depth in (1, 2, 3, 4)}
+    return pl.coalesce(pl.when(pl.col("depth") == depth).then(path) for depth, path in paths.items())
+
+
 def process_values() -> list[pl.Expr]:
     """pid, kind (C, G, C+G, M, M+C, O) and mem_used (MiB) out of the text columns pid, kind and memory."""
     import polars as pl
@@ -77,12 +135,12 @@ def process_values() -> list[pl.Expr]:
     ]
 
 
-def first_readings(cards: pl.DataFrame, processes: pl.DataFrame) -> int:
-    """How many readings are busy with no process and almost no memory in use. Both frames have `card`."""
+def first_readings(cards: pl.DataFrame, processes: pl.DataFrame, card: Sequence[str] = ("card",)) -> int:
+    """How many readings are busy with no process and almost no memory in use. Both frames have the columns that tell a card's reading."""
     import polars as pl
 
     busy = cards.filter((pl.col("util_gpu") >= FIRST_UTIL) & (pl.col("mem_used") <= FIRST_MEMORY * pl.col("mem_total")))
-    return busy.join(processes.select("card").unique(), on="card", how="anti").height
+    return busy.join(processes.select(card).unique(), on=card, how="anti").height
 
 
 @dataclass
@@ -112,6 +170,20 @@ class SmiState:
             mig = {"Enabled": True, "Disabled": False}.get(row["mig"] or "")
             kept = {k: row[k] for k in ("line", "gpu", "uuid", "bus_id", "power_limit_w", "driver")}
             self.cards[row["gpu"]] = kept | {"name": product(row["name"]), "mig": mig, "memory_mib": row["mem_total"]}
+
+    def send(self, cards: pl.DataFrame, processes: pl.DataFrame, columns: Sequence[str], emit: Emit) -> None:
+        """The rows of whole printouts: cards with a reading in any of the columns, and processes, which are tied to cards by `card`."""
+        import polars as pl
+
+        self.first_line = self.first_line or int(cards["line"][0])
+        processes = processes.join(cards.select("card", "gpu", "cycle", "time"), on="card", how="inner", maintain_order="left")
+        self.odd["first-reading"] += first_readings(cards, processes)
+        self.about(cards)
+        read = cards.filter(pl.any_horizontal(pl.col(columns).is_not_null()))
+        if len(read):
+            emit("gpu_samples", read.select("line", "gpu", "cycle", "time", *columns))
+        if len(processes):
+            emit("gpu_processes", processes.drop("card"))
 
     def finish(self, emit: Emit, notes: Mapping[str, str]) -> None:
         """One clock, one row per card, one quality row per oddity."""

@@ -1,7 +1,8 @@
-"""`amd-smi monitor` (text and CSV) and `amd-smi metric --csv`: one reading per card and round.
+"""`amd-smi monitor` (text, CSV, JSON) and `amd-smi metric` (CSV, JSON): one reading per card and round.
 
 **Reads** `amd-smi monitor [-q] [-w S]`, also as `dmon`, of ROCm 6 and 7; `amd-smi monitor --csv`; `amd-smi metric ... [-w S] --csv`, whose
-header comes again every round and stands below other lines. Columns are found by name.
+header comes again every round and stands below other lines; `--json` of both, one document or many, values plain or with their unit.
+Columns are found by name; in JSON those of metric stand in the sections `usage`, `power`, `clock`, `temperature`, `mem_usage`.
 
 | monitor | monitor --csv | metric --csv | column |
 |---|---|---|---|
@@ -24,14 +25,17 @@ the metric CSV may be Python lists with commas: they are skipped whole. The PCIe
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ..engine.json_objects import Json, JsonLines, json_objects, nested, num
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import middle, send_clock, send_oddities
+from ..engine.streams import by_stream, numbered_lines, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -57,6 +61,18 @@ _METRIC = {
     "socket_power": "power_w", "hotspot": "temp", "edge": "temp", "mem": "mem_temp", "gfx_activity": "util_gpu", "umc_activity": "util_mem",
     "gfx_0_clk": "sm_clock", "mem_0_clk": "mem_clock", "used_vram": "mem_used", "total_vram": "mem_total",
 }  # fmt: skip
+_JSON: dict[str, tuple[str, ...]] = {  # column -> paths, the first with a value wins
+    "util_gpu": ("gfx", "usage/gfx_activity"), "util_mem": ("mem", "usage/umc_activity"), "enc": ("encoder",), "dec": ("decoder",),
+    "power_w": ("power_usage", "power/socket_power"), "sm_clock": ("gfx_clock", "clock/gfx_0/clk"),
+    "mem_clock": ("mem_clock", "clock/mem_0/clk"), "temp": ("hotspot_temperature", "temperature/hotspot", "temperature/edge"),
+    "mem_temp": ("memory_temperature", "temperature/mem"), "mem_used": ("vram_used", "mem_usage/used_vram"),
+    "mem_total": ("vram_total", "mem_usage/total_vram"),
+}  # fmt: skip
+_UNITS: dict[str, dict[str, float]] = {
+    "util": {"%": 1}, "enc": {"%": 1}, "dec": {"%": 1}, "power": {"W": 1, "mW": 1e-3}, "sm": {"MHz": 1}, "mem_clock": {"MHz": 1},
+    "temp": {"C": 1, "°C": 1}, "mem_temp": {"C": 1, "°C": 1}, "mem_": {"MB": 1, "GB": 1024, "KB": 1 / 1024},
+}  # fmt: skip
+_JSON_HEAD = re.compile(r'"(?:power_usage|hotspot_temperature|socket_power|gfx_activity)"\s*:')
 _BOUNDS = {
     "util_gpu": 100.0, "util_mem": 100.0, "enc": 100.0, "dec": 100.0, "power_w": 20_000.0, "temp": 250.0, "mem_temp": 250.0,
     "sm_clock": 1e5, "mem_clock": 1e5, "mem_used": 1e9, "mem_total": 1e9,
@@ -92,15 +108,7 @@ def _lines(first: int, text: str, state: _State) -> pl.DataFrame:
     """line, text, the header that holds and its number; a last line without its end is marked."""
     import polars as pl
 
-    lines = text.split("\n")
-    cut = lines[-1] != ""
-    if not cut:
-        lines.pop()
-    frame = pl.DataFrame({"text": lines}, schema={"text": pl.String}).with_row_index("line", offset=first).with_columns(
-        pl.col("line").cast(pl.Int64),
-        pl.col("text").str.replace_all(r"\x1b\[[0-9;?]*[A-Za-z]", "").str.strip_chars_end("\r").str.replace(r"^.*\r", "")
-        .str.replace(r"^\s*(?:>\s?)+", "").str.strip_chars("` \t\u00a0"),
-    )  # fmt: skip
+    frame, cut = numbered_lines(first, text)
     is_header = pl.col("text").str.contains(_HEADER) | pl.col("text").str.contains(_CSV)
     # another table (PROCESS INFO) ends this one
     other = pl.col("text").str.contains(r"^(?:PROCESS INFO:|GPU\s+[A-Z]|gpu,)") & ~is_header
@@ -208,6 +216,55 @@ def _block(first: int, text: str, state: _State, emit: Emit) -> None:
         emit("gpu_samples", _rounds(rows, state).select("line", "gpu", "cycle", "time", *columns))
 
 
+def _value(card: Json, column: str) -> float | None:
+    """A reading of one card: a number, or a number with its unit; with a unit it never had it is unknown."""
+    units = next(u for start, u in _UNITS.items() if column.startswith(start))
+    for path in _JSON[column]:
+        *sections, key = path.split("/")
+        found = nested(card, *sections).get(key)
+        value = (
+            num(found["value"], units.get(str(found.get("unit")), math.nan)) if isinstance(found, dict) and "value" in found else num(found)
+        )
+        if value is not None:
+            return value
+    return None
+
+
+def _cards_of(found: Json) -> Iterator[Json]:
+    """The cards of an object: itself, or a list in it (`gpu_data` of ROCm 7)."""
+    if isinstance(found.get("gpu"), int):
+        yield found
+    for value in found.values():
+        if isinstance(value, list):
+            yield from (c for c in value if isinstance(c, dict) and isinstance(c.get("gpu"), int))
+
+
+def _read_json(source: Readable, state: _State, emit: Emit) -> None:
+    """Cards of JSON documents, in a list or one behind the other."""
+    import polars as pl
+
+    lines = JsonLines(source)
+    rows = []
+    for first, last, found in json_objects(lines):
+        cards = list(_cards_of(found)) if found else []
+        lines.add(first, last, "matched" if cards else "other")
+        for card in cards:
+            values = {c: _value(card, c) for c in _JSON}
+            over = [c for c, v in values.items() if v is not None and v > _BOUNDS[c]]
+            state.odd["out-of-range"] += len(over)
+            values |= dict.fromkeys(over)
+            at = {"line": first, "number": 0, "gpu": card["gpu"], "time": num(card.get("timestamp"))}
+            if card.get("xcp", 0) not in (0, "N/A"):
+                state.odd["partition-rows"] += 1
+            elif 0 <= card["gpu"] < 4096 and any(v is not None for v in values.values()):
+                rows.append(at | values)
+    state.counts = lines.close()
+    if rows:
+        state.first_line = int(rows[0]["line"])
+        types = {"line": pl.Int64, "number": pl.Int64, "gpu": pl.Int32, "time": pl.Float64} | dict.fromkeys(_JSON, pl.Float64)
+        emit("gpu_samples", _rounds(pl.DataFrame(rows, schema=types), state).drop("number", "new"))
+
+
 def _finish(state: _State, emit: Emit) -> None:
     if state.first_line is not None:
         send_clock(emit, state.first_line, "utc" if state.timed else "none", 1.0 if state.timed else None, middle(state.steps.elements()))
@@ -278,7 +335,61 @@ timestamp,gpu,gfx_activity,umc_activity,vcn_activity,socket_power,gfx_0_clk,edge
         },
         versions="monitor --csv",
     ),
+    Sample(
+        text="""[
+    {
+        "gpu": 0,
+        "power_usage": {"value": 611, "unit": "W"},
+        "hotspot_temperature": {"value": 88, "unit": "C"},
+        "memory_temperature": "N/A",
+        "gfx": {"value": 97, "unit": "%"},
+        "gfx_clock": {"value": 2095, "unit": "MHz"},
+        "mem": {"value": 44, "unit": "%"},
+        "vram_used": {"value": 150.5, "unit": "GB"},
+        "vram_total": {"value": 196592, "unit": "MB"}
+    },
+    {
+        "gpu": 1,
+        "power_usage": {"value": 140, "unit": "W"},
+        "gfx": {"value": 0, "unit": "%"}
+    }
+]
+""",
+        rows={
+            "gpu_samples": [
+                {
+                    "line": 2, "gpu": 0, "cycle": 0, "time": None, "power_w": 611.0, "temp": 88.0, "mem_temp": None, "util_gpu": 97.0,
+                    "sm_clock": 2095.0, "util_mem": 44.0, "mem_used": 154112.0, "mem_total": 196592.0, "enc": None,
+                },
+                {"line": 13, "gpu": 1, "cycle": 0, "power_w": 140.0, "util_gpu": 0.0, "util_mem": None},
+            ],
+            "clocks": [{"kind": "none"}],
+        },
+        versions="monitor --json",
+    ),
+    Sample(
+        text="""{"gpu_data": [
+ {"gpu": 0, "timestamp": 1770091506, "usage": {"gfx_activity": {"value": 98, "unit": "%"}, "umc_activity": {"value": 40, "unit": "%"}},
+  "power": {"socket_power": {"value": 712, "unit": "W"}, "gfx_voltage": "N/A"}, "clock": {"gfx_0": {"clk": {"value": 2100, "unit": "MHz"}}},
+  "temperature": {"edge": "N/A", "hotspot": {"value": 71, "unit": "C"}, "mem": {"value": 63, "unit": "C"}},
+  "mem_usage": {"total_vram": {"value": 196592, "unit": "MB"}, "used_vram": {"value": 1000, "unit": "MB"}}}]}
+""",
+        rows={
+            "gpu_samples": [
+                {
+                    "gpu": 0, "time": 1770091506.0, "util_gpu": 98.0, "util_mem": 40.0, "power_w": 712.0, "sm_clock": 2100.0,
+                    "mem_clock": None, "temp": 71.0, "mem_temp": 63.0, "mem_used": 1000.0, "mem_total": 196592.0,
+                },
+            ],
+            "clocks": [{"kind": "utc"}],
+        },
+        versions="metric --json, ROCm 7",
+    ),
 )  # fmt: skip
+
+
+def _is_json(text: str) -> bool:
+    return text.lstrip()[:1] in ("[", "{") and re.search(r'"gpu"\s*:\s*[0-9]', text) is not None and _JSON_HEAD.search(text) is not None
 
 
 class AmdSmi:
@@ -289,7 +400,10 @@ class AmdSmi:
     samples: Sequence[Sample] = _SAMPLES
 
     def claims(self, head: Head) -> Claim | Refusal | None:
-        """A header of the monitor or of the metric CSV with a row below it."""
+        """A header of the monitor or of the metric CSV with a row below it; JSON with a card's number and one of its readings."""
+        head = plain_head(head)
+        if _is_json(head.text):
+            return Claim(92, "JSON of amd-smi")
         if not re.search(r"(?m)GFX_UTIL|GFX%|VRAM_US|GPU\s+(?:XCP\s+)?POWER|^(?:timestamp,)?gpu,", head.text):
             return None
         lines = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", x).strip("`> \t\r") for x in head.text.split("\n")[:20_000]]
@@ -304,9 +418,16 @@ class AmdSmi:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `gpu_samples`, one `clocks` row and `quality` rows."""
+        return by_stream(source, emit, self._parse)
+
+    @staticmethod
+    def _parse(source: Readable, emit: Emit) -> Counts:
         state = _State()
-        for first, text in source.blocks(BLOCK_BYTES):
-            _block(first, text, state, emit)
+        if _is_json(source.head().text):
+            _read_json(source, state, emit)
+        else:
+            for first, text in source.blocks(BLOCK_BYTES):
+                _block(first, text, state, emit)
         _finish(state, emit)
         return state.counts
 

@@ -36,6 +36,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import middle, send_clock, send_oddities, send_rows
+from ..engine.smi_values import product
+from ..engine.streams import numbered_lines
 
 if TYPE_CHECKING:
     import polars as pl
@@ -77,14 +79,11 @@ _METRICS: dict[str, tuple[tuple[str, ...], float, float]] = {
 _RATES = frozenset(n for c in ("pcie_rx", "pcie_tx", "nvlink_rx", "nvlink_tx") for n in _METRICS[c][0])
 _NAMES = frozenset(n for names, _, _ in _METRICS.values() for n in names)
 _BLANKS = (2147483632.0, 2147483633.0, 2147483634.0, 2147483635.0, 2147483636.0, 2147483637.0)
-_SERIES = r"^DCGM_FI_([A-Z0-9_]+)\{([^{}]*)\} +(\S+)(?: +([0-9]{12,14}))?\s*$"
+_LABELS = r'(?:[^{}"]|"(?:[^"\\]|\\.)*")*'  # a label of Kubernetes may hold braces
+_SERIES = rf"^DCGM_FI_([A-Z0-9_]+)\{{({_LABELS})\}} +(\S+)(?: +([0-9]{{12,14}}))?\s*$"
 _NEAR = r"^DCGM_FI_[A-Z0-9_]+\{"
 _TYPE = r"^# TYPE DCGM_FI_([A-Z0-9_]+) (gauge|counter)\s*$"
 _NUMBER = r"^-?[0-9]{1,15}(?:\.[0-9]{1,12})?(?:[eE][+-]?[0-9]{1,2})?$"
-_PRODUCT = (
-    r"^(?:(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|Graphics Device)\b[A-Za-z0-9 ()+/-]{0,60}"
-    r"|[A-Z]{1,3}[0-9]{2,4}[A-Za-z0-9]*(?:[- ][A-Za-z0-9]+){0,6})$"
-)
 _NOTES = {
     "mig-instance-rows": "rows of MIG instances were left out: they are shares of one card and must not be added to it",
     "bytes-of-unknown-kind": "byte metrics without their # TYPE line may be rates or counters; they were not read",
@@ -116,13 +115,7 @@ def _series(first: int, text: str, state: _State) -> pl.DataFrame:
     """line, name, labels, value, stamp of every series of DCGM; counts the lines."""
     import polars as pl
 
-    lines = text.split("\n")
-    cut = lines[-1] != ""
-    if not cut:
-        lines.pop()
-    frame = pl.DataFrame({"text": lines}, schema={"text": pl.String}).with_row_index("line", offset=first).with_columns(
-        pl.col("line").cast(pl.Int64), pl.col("text").str.replace(r"^\s*(?:>\s?)+", "").str.strip_chars(" \t\r`\u00a0")
-    )  # fmt: skip
+    frame, cut = numbered_lines(first, text)
     kinds = frame.select(g=pl.col("text").str.extract_groups(_TYPE)).unnest("g").drop_nulls().rows()
     state.types.update(dict(kinds))
     unfinished = (pl.col("line") == frame["line"][-1]) & pl.lit(cut)
@@ -227,7 +220,7 @@ def _about(series: pl.DataFrame, state: _State) -> None:
             "line": row["line"],
             "host": row["host"],
             "gpu": row["gpu"],
-            "name": row["name"] if re.match(_PRODUCT, row["name"] or "") else None,
+            "name": product(row["name"]),
             "uuid": row["uuid"] if re.match(r"^(?:GPU|MIG)-[0-9a-fA-F-]{8,40}$", row["uuid"] or "") else None,
             "bus_id": row["bus_id"] if re.match(r"^[0-9A-Fa-f:.]{7,16}$", row["bus_id"] or "") else None,
             "driver": row["driver"] if re.match(r"^[0-9]+(?:\.[0-9]+)+$", row["driver"] or "") else None,

@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import send_oddities
+from ..engine.streams import by_stream, numbered_lines, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -113,16 +114,7 @@ def _lines(first: int, text: str, state: _State) -> pl.DataFrame:
     """line, text, kind, header and whether the end of the line is missing."""
     import polars as pl
 
-    lines = text.split("\n")
-    cut = lines[-1] != ""
-    if not cut:
-        lines.pop()
-    frame = pl.DataFrame({"raw": lines}, schema={"raw": pl.String}).with_row_index("line", offset=first).with_columns(
-        pl.col("line").cast(pl.Int64),
-        pl.col("raw").str.replace_all(r"\x1b\[[0-9;?]*[A-Za-z]", "").str.strip_chars_end("\r").str.replace(r"^.*\r", "")
-        .str.replace(r"^\s*(?:>\s?)+", "").str.replace_all(r"\\([#_*-])", "$1").str.replace_all("^C", "", literal=True)
-        .str.strip_chars("` \t\u00a0").alias("text"),
-    )  # fmt: skip
+    frame, cut = numbered_lines(first, text, escapes=True)
     kind = pl.lit("other")
     for name, pattern in (("row", _ROW), ("units", _UNITS), ("header", _HEADER), ("command", _COMMAND)):
         kind = pl.when(pl.col("text").str.contains(pattern)).then(pl.lit(name)).otherwise(kind)
@@ -296,6 +288,7 @@ class DcgmiDmon:
 
     def claims(self, head: Head) -> Claim | Refusal | None:
         """A header that begins with Entity."""
+        head = plain_head(head)
         if not re.search(r"(?m)Entity[ \t]+[A-Z0-9]{2,8}|^\W*GPU(?:-C?I)? [0-9]+ +[-0-9N]", head.text):
             return None
         lines = [x.strip("`> \t\r").replace("\\#", "#") for x in head.text.split("\n")[:20_000]]
@@ -316,6 +309,10 @@ class DcgmiDmon:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `gpu_samples`, one `clocks` row and `quality` rows."""
+        return by_stream(source, emit, self._parse)
+
+    @staticmethod
+    def _parse(source: Readable, emit: Emit) -> Counts:
         state = _State()
         for first, text in source.blocks(BLOCK_BYTES):
             _block(first, text, state, emit)

@@ -13,6 +13,8 @@ to back.
 | `11848 / 12287 MB` | `memory.used`, `memory.total` | `mem_used`, `mem_total` (MiB) |
 | `python/52046(11821M)` | `processes` | `gpu_processes` |
 
+Where documents or header lines of several hosts stand in one file, `host` is filled.
+
 **Rounds.** A round begins with a document, or where the card number does not rise. **Clock.** `query_time` (1 µs) or the date in the header
 line where it is in the C locale (1 s): local wall clock without a zone; another locale gives no time.
 
@@ -31,6 +33,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import middle, send_clock, send_oddities, send_rows
+from ..engine.smi_values import product
+from ..engine.streams import by_stream, numbered_lines, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -51,11 +55,8 @@ _DATE = (
     r"\s(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) {1,2}([0-9]{1,2}) "
     r"([0-9]{2}:[0-9]{2}:[0-9]{2}) ([0-9]{4})(?:\s+[0-9.]+)?\s*$"
 )
+_HOST = r"^([\w.-]{1,64})\s+(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) "
 _PROCESS = r"([^\s/()]{1,60})/([0-9]{1,9})\(([0-9]+|\?\??)M\)"
-_PRODUCT = (
-    r"^(?:(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|AMD|Radeon|Graphics Device)\b[A-Za-z0-9 ()+/-]{0,60}"
-    r"|[A-Z]{1,3}[0-9]{2,4}[A-Za-z0-9]*(?:[- ][A-Za-z0-9]+){0,6})$"
-)
 _SAMPLE_TYPES = ("util_gpu", "enc", "dec", "temp", "power_w", "power_limit_w", "mem_used", "mem_total")
 _JSON = {
     "util_gpu": ("utilization.gpu", 100.0),
@@ -84,16 +85,20 @@ class _State:
     resolution: float | None = None
     starts: list[float] = field(default_factory=list)
     steps: Counter[float] = field(default_factory=Counter)
-    cards: dict[int, dict[str, Any]] = field(default_factory=dict)
+    hosts: bool = False  # several machines print into this source
+    host: str | None = None
+    cards: dict[tuple[str | None, int], dict[str, Any]] = field(default_factory=dict)
     first_line: int | None = None
     odd: Counter[str] = field(default_factory=Counter)
     counts: Counts = field(default_factory=Counts)
 
 
-def _card(state: _State, line: int, gpu: int, name: str | None, memory: float | None, limit: float | None, uuid: str | None = None) -> None:
-    name = name if name and re.match(_PRODUCT, name) else None
+def _card(state: _State, about: dict[str, Any]) -> None:
+    """Keeps what is said of a card, once."""
+    name, uuid = about.get("name"), about.get("uuid")
+    name = product(name)
     uuid = uuid if uuid and re.match(r"^GPU-[0-9a-fA-F-]{8,40}$", uuid) else None
-    state.cards.setdefault(gpu, {"line": line, "gpu": gpu, "name": name, "uuid": uuid, "memory_mib": memory, "power_limit_w": limit})
+    state.cards.setdefault((about.get("host"), about["gpu"]), about | {"name": name, "uuid": uuid})
 
 
 def _step(state: _State, time: float | None) -> None:
@@ -107,15 +112,7 @@ def _block(first: int, text: str, state: _State, emit: Emit) -> None:
     """Read one block of text lines."""
     import polars as pl
 
-    lines = text.split("\n")
-    cut = lines[-1] != ""
-    if not cut:
-        lines.pop()
-    frame = pl.DataFrame({"text": lines}, schema={"text": pl.String}).with_row_index("line", offset=first).with_columns(
-        pl.col("line").cast(pl.Int64),
-        pl.col("text").str.replace_all(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\(B)", "").str.strip_chars_end("\r").str.replace(r"^.*\r", "")
-        .str.replace(r"^\s*(?:>\s?)+", "").str.strip_chars("` \t\u00a0"),
-    )  # fmt: skip
+    frame, cut = numbered_lines(first, text)
     unfinished = (pl.col("line") == frame["line"][-1]) & pl.lit(cut) & ~pl.col("text").str.contains(r"MB$|MB\s*\|.*\)$")
     hit, dated = pl.col("text").str.contains(_ROW), pl.col("text").str.contains(_DATE)
     frame = frame.with_columns(
@@ -128,7 +125,8 @@ def _block(first: int, text: str, state: _State, emit: Emit) -> None:
     stamp = day.str.to_datetime("%Y %b %d %H:%M:%S", strict=False).dt.epoch("s").cast(pl.Float64)
     # a date holds for the rows right below it, not for a later round whose header could not be read
     frame = frame.with_columns(mark=pl.when(pl.col("how") == "date").then(stamp), run=(pl.col("how").is_in(["date", "other"])).cum_sum())
-    frame = frame.with_columns(time=pl.col("mark").first().over("run"))
+    named = pl.when(pl.col("how") == "date").then(pl.col("text").str.extract(_HOST, 1)) if state.hosts else pl.lit(None, pl.String)
+    frame = frame.with_columns(time=pl.col("mark").first().over("run"), host=named).with_columns(pl.col("host").first().over("run"))
     sizes = dict(frame["how"].value_counts().iter_rows())
     counts = state.counts
     counts.noise += sizes.get("noise", 0)
@@ -141,7 +139,8 @@ def _block(first: int, text: str, state: _State, emit: Emit) -> None:
     rows = frame.filter(pl.col("how") == "row")
     if len(rows):
         _rows(rows, first, state, emit)
-    state.time = frame["time"][-1] if frame["run"][-1] or state.time is None else state.time
+    if frame["run"][-1] or state.time is None:
+        state.time, state.host = frame["time"][-1], frame["host"][-1]
 
 
 def _rows(rows: pl.DataFrame, first: int, state: _State, emit: Emit) -> None:
@@ -155,6 +154,7 @@ def _rows(rows: pl.DataFrame, first: int, state: _State, emit: Emit) -> None:
     rows = rows.with_columns(
         pl.col("g").cast(pl.Int32).alias("gpu"), *(pl.when(v <= limits[c]).then(v).alias(c) for c, v in numbers.items()),
         time=pl.when(pl.col("run") == 0).then(pl.lit(state.time, pl.Float64)).otherwise("time"),
+        host=pl.when(pl.col("run") == 0).then(pl.lit(state.host, pl.String)).otherwise("host"),
     )  # fmt: skip
     before = pl.col("gpu").shift(1, fill_value=state.last_gpu)
     rows = rows.with_columns(new=pl.col("gpu") <= before)
@@ -164,18 +164,18 @@ def _rows(rows: pl.DataFrame, first: int, state: _State, emit: Emit) -> None:
     for time in rows.filter("new")["time"].drop_nulls():  # one step per round
         state.resolution = 1.0
         _step(state, time)
-    for row in rows.unique("gpu", keep="first", maintain_order=True).iter_rows(named=True):  # one step per card
-        _card(state, row["line"], row["gpu"], row["name"], row["mem_total"], row["power_limit_w"])
-    emit("gpu_samples", rows.select("line", "gpu", "cycle", "time", *_SAMPLE_TYPES))
+    for row in rows.unique(["host", "gpu"], keep="first", maintain_order=True).iter_rows(named=True):  # one step per card
+        _card(state, {k: row[k] for k in ("line", "host", "gpu", "name", "power_limit_w")} | {"memory_mib": row["mem_total"]})
+    emit("gpu_samples", rows.select("line", "host", "gpu", "cycle", "time", *_SAMPLE_TYPES))
     found = (
-        rows.select("line", "gpu", "cycle", "time", p=pl.col("processes").fill_null("").str.extract_all(_PROCESS))
+        rows.select("line", "host", "gpu", "cycle", "time", p=pl.col("processes").fill_null("").str.extract_all(_PROCESS))
         .explode("p")
         .drop_nulls("p")
     )
     if len(found):
         g = pl.col("p").str.extract_groups(_PROCESS)
         emit("gpu_processes", found.select(
-            "line", "gpu", "cycle", "time", name=g.struct.field("1").str.replace(r"^[^:]*:", ""), pid=g.struct.field("2").cast(pl.Int64),
+            "line", "host", "gpu", "cycle", "time", name=g.struct.field("1").str.replace(r"^[^:]*:", ""), pid=g.struct.field("2").cast(pl.Int64),
             mem_used=g.struct.field("3").cast(pl.Float64, strict=False),
         ))  # fmt: skip
 
@@ -224,7 +224,9 @@ def _read_json(text: str, state: _State, emit: Emit) -> None:
 
     samples: list[dict[str, Any]] = []
     processes: list[dict[str, Any]] = []
-    for line, document in _documents(text, state):
+    documents = list(_documents(text, state))
+    hosts = {str(d.get("hostname")) for _, d in documents if d.get("hostname")}
+    for line, document in documents:
         cards = document.get("gpus")
         if not isinstance(cards, list):
             continue
@@ -236,20 +238,22 @@ def _read_json(text: str, state: _State, emit: Emit) -> None:
             index = card.get("index")
             at: dict[str, Any] = {
                 "line": line,
+                "host": str(document["hostname"])[:64] if len(hosts) > 1 and document.get("hostname") else None,
                 "gpu": index if isinstance(index, int) and 0 <= index < 4096 else place,
                 "cycle": state.cycle,
                 "time": time,
             }
             row = at | {c: _number(card.get(k), high) for c, (k, high) in _JSON.items()}
             samples.append(row)
-            _card(state, line, at["gpu"], str(card.get("name")), row["mem_total"], row["power_limit_w"], str(card.get("uuid")))
+            about = {"name": str(card.get("name")), "uuid": str(card.get("uuid")), "memory_mib": row["mem_total"]}
+            _card(state, {k: row[k] for k in ("line", "host", "gpu", "power_limit_w")} | about)
             for p in card.get("processes") or []:
                 if isinstance(p, dict) and isinstance(p.get("pid"), int) and 0 <= p["pid"] < 2**31:
                     name = p.get("command") if isinstance(p.get("command"), str) else None
                     processes.append(at | {"pid": p["pid"], "name": name, "mem_used": _number(p.get("gpu_memory_usage"), 1e9)})
     if samples:
         state.first_line = int(samples[0]["line"])
-        types = {"line": pl.Int64, "gpu": pl.Int32, "cycle": pl.Int64, "time": pl.Float64}
+        types = {"line": pl.Int64, "host": pl.String, "gpu": pl.Int32, "cycle": pl.Int64, "time": pl.Float64}
         emit("gpu_samples", pl.DataFrame(samples, schema=types | dict.fromkeys(_SAMPLE_TYPES, pl.Float64)))
         if processes:
             emit("gpu_processes", pl.DataFrame(processes, schema=types | {"pid": pl.Int64, "name": pl.String, "mem_used": pl.Float64}))
@@ -259,7 +263,7 @@ def _finish(state: _State, emit: Emit) -> None:
     if state.first_line is not None:
         timed = state.resolution is not None
         send_clock(emit, state.first_line, "local-no-zone" if timed else "none", state.resolution, middle(state.steps.elements()))
-        columns = ("line", "gpu", "name", "uuid", "memory_mib", "power_limit_w")
+        columns = ("line", "host", "gpu", "name", "uuid", "memory_mib", "power_limit_w")
         send_rows(emit, "gpus", list(state.cards.values()), columns)
     send_oddities(emit, state.first_line or 1, state.odd, _NOTES)
 
@@ -329,6 +333,7 @@ class Gpustat:
 
     def claims(self, head: Head) -> Claim | Refusal | None:
         """JSON with gpustat's keys, or a line of its text."""
+        head = plain_head(head)
         if head.text.lstrip()[:1] == "{" and '"gpus"' in head.text and len(set(_IS_JSON.findall(head.text))) >= 2:
             return Claim(95, "JSON of gpustat")
         if "MB" not in head.text or not re.search(r"\[[0-9]+\]", head.text):
@@ -342,6 +347,10 @@ class Gpustat:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `gpu_samples`, `gpu_processes`, `gpus`, one `clocks` row and `quality` rows."""
+        return by_stream(source, emit, self._parse)
+
+    @staticmethod
+    def _parse(source: Readable, emit: Emit) -> Counts:
         state = _State()
         if source.head().text.lstrip()[:1] == "{":
             text = "".join(block for _, block in source.blocks())[:MAX_JSON]
@@ -350,6 +359,7 @@ class Gpustat:
             state.counts.matched = min(state.counts.matched, lines)
             state.counts.other = lines - state.counts.matched
         else:
+            state.hosts = len(set(re.findall(rf"(?m){_HOST}", source.head().text))) > 1
             for first, text in source.blocks(BLOCK_BYTES):
                 _block(first, text, state, emit)
         _finish(state, emit)

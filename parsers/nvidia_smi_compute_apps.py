@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import middle, send_clock, send_oddities, send_rows
 from ..engine.smi_values import product
+from ..engine.streams import by_stream, numbered_lines, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -102,13 +103,7 @@ def _lines(first: int, text: str, state: _State) -> pl.DataFrame:
     """line, text, kind and the header that holds."""
     import polars as pl
 
-    lines = text.split("\n")
-    cut = lines[-1] != ""
-    if not cut:
-        lines.pop()
-    frame = pl.DataFrame({"text": lines}, schema={"text": pl.String}).with_row_index("line", offset=first).with_columns(
-        pl.col("line").cast(pl.Int64), pl.col("text").str.replace(r"^\s*(?:>\s?)+", "").str.strip_chars(" \t\r`\u00a0")
-    )  # fmt: skip
+    frame, cut = numbered_lines(first, text)
     maybe = frame.filter(pl.col("text").str.contains(r"(?i)\bpid\b|process_name"))["text"].unique().to_list()
     headers = [x for x in maybe if _names(x)]
     other = pl.col("text").str.contains(r"^(?:timestamp|index|name|uuid)[, ]") & ~pl.col("text").is_in(headers)
@@ -150,7 +145,7 @@ def _read(group: pl.DataFrame, names: list[str], state: _State) -> pl.DataFrame:
     return group.filter(~unfinished).select(
         "line",
         time=cell("timestamp").str.to_datetime("%Y/%m/%d %H:%M:%S%.3f", strict=False).dt.epoch("ms").cast(pl.Float64) / 1e3,
-        pid=cell("pid").cast(pl.Int64), name=process,
+        pid=cell("pid").cast(pl.Int64), name=pl.when(~process.str.strip_chars().str.contains(_NONE)).then(process),
         mem_used=cell("used_gpu_memory").str.extract(r"^([0-9]+)", 1).cast(pl.Float64),
         uuid=value("gpu_uuid"), bus_id=value("gpu_bus_id"), serial=value("gpu_serial"), product=value("gpu_name"),
     )  # fmt: skip
@@ -160,7 +155,8 @@ def _numbered(rows: pl.DataFrame, state: _State) -> pl.DataFrame:
     """Adds `gpu` by first appearance of the id, and keeps what is said about cards."""
     import polars as pl
 
-    rows = rows.with_columns(card=pl.coalesce("uuid", "bus_id", "serial"))
+    # the id of a MIG instance is none of a card
+    rows = rows.with_columns(card=pl.coalesce(pl.when(~pl.col("uuid").str.starts_with("MIG-")).then("uuid"), "bus_id", "serial"))
     first = rows.filter(pl.col("card").is_not_null()).unique("card", keep="first", maintain_order=True)
     for row in first.iter_rows(named=True):  # one step per card
         if row["card"] not in state.cards and len(state.cards) < 4096:
@@ -304,6 +300,7 @@ class NvidiaSmiComputeApps:
 
     def claims(self, head: Head) -> Claim | Refusal | None:
         """A header with the fields of compute processes; rows without one are refused."""
+        head = plain_head(head)
         if not re.search(r"(?i)pid|process_name|MiB", head.text):
             return None
         lines = [x.strip(" \t\r`>") for x in head.text.split("\n")[:20_000]]
@@ -311,12 +308,16 @@ class NvidiaSmiComputeApps:
         if headers:
             foreign = any(x and "," not in x for x in lines) or any(re.match(r"(?:timestamp|index|name), (?!.*pid)", x) for x in lines)
             return Claim(95, "header of nvidia-smi --query-compute-apps", shares=foreign)
-        if sum(bool(re.match(r"^[0-9]{1,9}, [^,]+, [0-9]{1,9} MiB$", x)) for x in lines) >= 2:
+        if sum(bool(re.match(r"^(?:[^,]+, )*[0-9]{1,9}, [^,]+, [0-9]{1,9} MiB$", x)) for x in lines) >= 2:
             return Refusal(50, "rows of nvidia-smi --query-compute-apps without their header: record again without noheader")
         return None
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `gpu_processes`, `gpus`, one `clocks` row and `quality` rows."""
+        return by_stream(source, emit, self._parse)
+
+    @staticmethod
+    def _parse(source: Readable, emit: Emit) -> Counts:
         state = _State()
         for first, text in source.blocks(BLOCK_BYTES):
             _block(first, text, state, emit)

@@ -21,6 +21,9 @@ letters after `-s`. The header comes again every 44 rows, also in the middle of 
 
 Other columns (`jpg ofa bar1 ccpm sbecc dbecc pci gract intutil fp64 ...`) are known and left out; a column nobody knows is left out too.
 
+**Prefixes** of containers, journals, `ts`, `srun -l` and the like are taken off; their time is taken where the format prints none, and the
+host that `pdsh` puts in front is `host`.
+
 **Clock.** Date and time give `local-no-zone`. `-o T` alone gives seconds of the day, rising by 86400 at midnight, also as `local-no-zone`
 but with a quality row `date-unknown`: the day is not in the file. `-o D` alone says nothing about the time of day: `time` is NULL. Without
 `-o` the kind is `none`; `interval_s` is then known only if the command line with its `-d` is in the text.
@@ -41,6 +44,7 @@ from typing import TYPE_CHECKING
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import send_clock, send_oddities
+from ..engine.streams import by_stream, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -101,7 +105,7 @@ _UNREAD = frozenset(
 )
 _KNOWN = frozenset(_READ) | _UNREAD
 
-_HEADER = re.compile(r"(?i)^#*\s*(?:(?:date|time)\s+)*gpu\s+[a-z]")
+_HEADER = re.compile(r"(?i)^#*\s*(?:(?:date|time)\s+(?:\[\S+\]\s+)?)*gpu\s+(?:\[\w+\]\s+)?[a-z]")
 _UNITS = re.compile(r"(?i)^#*\s*(?:yyyymmdd\s+)?(?:hh:mm:ss\s+)?idx(?:\s|$)")
 _ROW = re.compile(r"^#*\s*(?:[0-9]{8}\s+)?(?:[0-9]{2}:[0-9]{2}:[0-9]{2}\s+)?[0-9]{1,4}(?:\s+(?:-?[0-9.]+|-|N/A))+\s*$")
 _REFUSED = re.compile(r"(?i)not supported on the device\(s\)|failed to process command line")
@@ -176,8 +180,9 @@ _NOTES = {
 def _layout(header: str, units: str) -> _Layout | None:
     """Understand a normalised header line and its unit line ("" where none was printed)."""
     comma = "," in header
-    names = [re.sub(r"\[.*\]$", "", t).lower() for t in header.replace(",", " ").lstrip("#").split()]
-    names = [n for n in names if n]
+    cells = header.lstrip("#").split(",") if comma else header.lstrip("#").split()
+    titles = [m for c in cells if (m := re.match(r"\s*([^\s\[]+)\s*(?:\[([^\]]*)\])?", c))]
+    names = [m[1].lower() for m in titles]
     if "gpu" not in names or "pid" in names:
         return None
     gpu = names.index("gpu")
@@ -188,6 +193,7 @@ def _layout(header: str, units: str) -> _Layout | None:
     if not set(names[:gpu]) <= {"date", "time"} or not sure or known == 0 or known * 2 < len(data):
         return None
     unit = [t.removeprefix("GPM:") for t in units.replace(",", " ").lstrip("#").split()]
+    unit = unit or ([m[2] or "" for m in titles] if any(m[2] for m in titles) else [])
     if abs(len(unit) - len(names)) > 1:
         unit = []
     columns: list[tuple[int, _Column, float]] = []
@@ -209,12 +215,11 @@ def _layout(header: str, units: str) -> _Layout | None:
 
 
 def _normalise(text: pl.Expr) -> pl.Expr:
-    """Take off what terminals, Markdown and container logs put around a line; CSV commas stay."""
+    """Take off what terminals and Markdown put around a line; CSV commas stay."""
     return (
         text.str.replace_all(r"\x1b\[[0-9;?]*[A-Za-z]", "")
         .str.strip_chars_end("\r")
         .str.replace(r"^.*\r", "")
-        .str.replace(r"^[A-Za-z][\w.-]*\s+\| ", "")  # docker compose
         .str.replace(r"^\s*(?:>\s?)+", "")
         .str.replace_all(r"\\([#_*-])", "$1")
         .str.replace_all(r"\^C([A-Za-z(\[~/])", " $1")
@@ -234,6 +239,7 @@ def _lines(first: int, text: str) -> pl.DataFrame:
     cells = (
         pl.col("norm")
         .str.replace(r"^#+", "")
+        .str.replace_all(r"([0-9]) (?:W|C|%|MHz|MB|MB/s|MiB/s|errs|bool)([ \t]*(?:,|$))", "$1$2")
         .str.replace_all(r"[ \t]*,[ \t]*", ",")
         .str.replace_all(",,", ",-,", literal=True)
         .str.replace_all(",,", ",-,", literal=True)
@@ -500,6 +506,9 @@ def _look(head: Head) -> _Look:
 
 def _headerless(head: Head) -> bool:
     """Right-aligned rows of equal length and cell count, all numbers or `-`: dmon that lost its header."""
+    if re.match(r"[0-9]+,", "".join(head.text.split()[:1])):
+        sizes = {line.count(",") for line in head.text.splitlines()[:200] if _ROW.match(line.replace(",", " ").strip())}
+        return len(sizes) == 1 and min(sizes) >= 7 and re.search(r",\s*-\s*,", head.text) is not None
     shapes = {
         (len(line.rstrip()), len(line.split())) for line in head.text.splitlines()[:200] if _ROW.match(line.strip()) and line[:1] == " "
     }
@@ -606,6 +615,7 @@ class NvidiaSmiDmon:
 
     def claims(self, head: Head) -> Claim | Refusal | None:
         """A header of dmon anywhere in the head; without one, a refusal that says what is missing."""
+        head = plain_head(head)
         quick = re.search(r"(?im)\bgpu\b[ \t,]+[a-z]", head.text)
         look = _look(head) if quick else None
         if look is not None and look.headers:
@@ -621,6 +631,10 @@ class NvidiaSmiDmon:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `gpu_samples`, one `clocks` row and `quality` rows."""
+        return by_stream(source, emit, self._parse)
+
+    @staticmethod
+    def _parse(source: Readable, emit: Emit) -> Counts:
         state = _State()
         for first, text in source.blocks(BLOCK_BYTES):
             _block(first, text, state, emit)

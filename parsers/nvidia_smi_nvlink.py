@@ -1,10 +1,11 @@
-"""`nvidia-smi nvlink`: the state of the links (`-s`) and their byte counters (`-gt d`, `-gt r`).
+"""`nvidia-smi nvlink` and `nvidia-smi -L`: the cards, the state of their links (`-s`) and the byte counters of these (`-gt d`, `-gt r`).
 
-**Reads** both forms, once or in a loop, from 2016 to 2026, pasted or redirected, also inside another text.
+**Reads** all three forms, once or in a loop, from 2016 to 2026, pasted or redirected, also inside another text (the environment report of
+PyTorch has the list of cards without their UUIDs).
 
 | text | where it goes |
 |---|---|
-| `GPU 0: NAME (UUID: ...)` | `gpus`: number, name, uuid |
+| `GPU 0: NAME (UUID: ...)`, `MIG 1g.5gb Device 0: ...` below it | `gpus`: number, name, uuid; `mig` is true |
 | `Link 3: 26.562 GB/s` (`-s`) | `gpu_links`: `kind` = `nvlink`, `gb_s` in one direction, `active`; one row per link |
 | `Link 3: <inactive>` | the same, `active` false, no speed |
 | `Link 0: Data Tx: 8299479 KiB`, `Data Rx`, older `Tx0`, `Rx0` (`-gt d`) | between two snapshots: `gpu_samples.nvlink_tx`, `_rx`, MB/s |
@@ -28,12 +29,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
-from ..engine.send import send_oddities
+from ..engine.send import send_oddities, send_rows
+from ..engine.smi_values import product
 
 __all__ = ["PARSER"]
 
 KIB = 1024.0
 _GPU = re.compile(r"^[> \t]*GPU ([0-9]{1,3}): (\S.*?)(?: \(UUID: ((?:GPU|MIG)-[0-9a-fA-F-]{8,40})\))?\s*$")
+_REPORT = re.compile(r"^[> \t]*GPU models and configuration:\s*")  # what follows is the list of nvidia-smi -L without its UUIDs
+_MIG = re.compile(r"^[> \t]*MIG \S+ +Device +[0-9]+: \(UUID: MIG-")
 _LINK = re.compile(r"^[> \t]*Link ([0-9]{1,2}): (?:([0-9]+(?:\.[0-9]+)?) GB/s|(<inactive>))\s*$")
 _DATA = re.compile(r"^[> \t]*Link ([0-9]{1,2}): (?:(Data) ([TR]x)|([TR]x)0): ([0-9]{1,18}) KiB\s*$")
 _RAW = re.compile(r"^[> \t]*Link ([0-9]{1,2}): (?:Raw [TR]x|[TR]x1): [0-9]+ KiB\s*$")
@@ -45,10 +49,6 @@ _ISO = re.compile(
     r"^[> \t\[]*([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2}:[0-9]{2})(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:?[0-9]{2})?\]?\s*$"
 )
 _UNIX = re.compile(r"^[> \t]*(1[0-9]{9}(?:\.[0-9]{1,9})?)\s*$")
-_PRODUCT = re.compile(
-    r"^(?:(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|Graphics Device)\b[A-Za-z0-9 ()+/-]{0,60}"
-    r"|[A-Z]{1,3}[0-9]{2,4}[A-Za-z0-9]*(?:[- ][A-Za-z0-9]+){0,6})$"
-)
 _MESSAGES = {
     "nvlink-inactive": re.compile(r"Unable to retrieve Nvlink information as all links are inActive", re.I),
     "nvlink-absent": re.compile(r"does not have or support Nvlink", re.I),
@@ -69,6 +69,7 @@ class _State:
     """Everything read; links and snapshots are few."""
 
     gpu: int | None = None
+    report: bool = False  # below the heading of an environment report
     time: float | None = None
     clock: str | None = None
     resolution: float = 1.0
@@ -141,13 +142,19 @@ def _line(number: int, line: str, state: _State) -> str:
         _close(state)
         state.time, state.clock, state.resolution, state.gpu = stamp[0], stamp[1], min(state.resolution, stamp[2]), None
         return "matched"
-    if m := _GPU.match(line):
+    head = _REPORT.match(line)
+    state.report = head is not None or (state.report and _GPU.match(line) is not None)
+    if m := _GPU.match(line[head.end() :] if head else line):
         gpu = state.gpu = int(m[1])
         if gpu in state.now:
             _close(state)
             state.time = None  # a second snapshot below one time has no time of its own
-        name = m[2] if _PRODUCT.match(m[2]) else None
-        state.cards.setdefault(gpu, {"line": number, "gpu": gpu, "name": name, "uuid": m[3]})
+        name = product(m[2])
+        card = {"line": number, "gpu": gpu, "name": name, "uuid": m[3], "listed": bool(m[3]) or state.report}
+        if card["listed"] > state.cards.get(gpu, {}).get("listed", -1):
+            state.cards[gpu] = card
+        return "matched"
+    if head:
         return "matched"
     if (m := _LINK.match(line)) and state.gpu is not None:
         speed = float(m[2]) if m[2] else None
@@ -157,6 +164,9 @@ def _line(number: int, line: str, state: _State) -> str:
         state.now.setdefault(state.gpu, {})[(int(m[1]), m[3] or m[4])] = float(m[5])
         state.lines.setdefault(state.gpu, number)
         state.lines[state.gpu] = number
+        return "matched"
+    if _MIG.match(line) and state.gpu is not None:
+        state.cards[state.gpu]["mig"] = True
         return "matched"
     if kind := next((k for k, p in _MESSAGES.items() if p.search(line)), None):
         state.odd[kind] += 1
@@ -174,11 +184,10 @@ def _finish(state: _State, emit: Emit) -> None:
 
     import polars as pl
 
-    # a name without a uuid and without a link below it is a line of some other list
+    # no uuid, no report above it and no link below it: a line of some other list
     seen = {r["gpu"] for r in state.links} | {r["gpu"] for r in state.samples} | set(state.lines)
-    cards = [c for c in state.cards.values() if c["gpu"] in seen]
-    if cards:
-        emit("gpus", pl.DataFrame(cards, schema={"line": pl.Int64, "gpu": pl.Int32, "name": pl.String, "uuid": pl.String}))
+    cards = [c for c in state.cards.values() if c["gpu"] in seen or c["listed"]]
+    send_rows(emit, "gpus", cards)
     if state.links:
         schema = {"line": pl.Int64, "gpu": pl.Int32, "kind": pl.String, "gb_s": pl.Float64, "active": pl.Boolean}
         emit("gpu_links", pl.DataFrame(state.links, schema=schema))
@@ -220,6 +229,22 @@ _SAMPLES = (
         rows={"gpu_samples": [], "quality": [{"kind": "counters-without-time", "n": 1}]},
         versions="nvlink counters of older drivers, without time",
     ),
+    Sample(
+        text=_CARD.format(0, 0) + "  MIG 3g.40gb     Device  0: (UUID: MIG-12345678-1234-1234-1234-123456789abc)\n" + _CARD.format(1, 1),
+        rows={
+            "gpus": [
+                {"line": 1, "gpu": 0, "name": "NVIDIA A100-SXM4-80GB", "mig": True},
+                {"line": 3, "gpu": 1, "uuid": "GPU-12345678-1234-1234-1234-123456789ab1", "mig": None},
+            ],
+            "gpu_links": [],
+        },
+        versions="-L",
+    ),
+    Sample(
+        text="GPU models and configuration: \nGPU 0: NVIDIA GeForce RTX 4090\nGPU 1: my secret card\n\nNvidia driver version: 570.86.10\n",
+        rows={"gpus": [{"line": 2, "gpu": 0, "name": "NVIDIA GeForce RTX 4090", "uuid": None}, {"gpu": 1, "name": None}]},
+        versions="-L without UUIDs, in an environment report",
+    ),
 )
 
 
@@ -231,8 +256,13 @@ class NvidiaSmiNvlink:
     samples: Sequence[Sample] = _SAMPLES
 
     def claims(self, head: Head) -> Claim | Refusal | None:
-        """A card and a link below it."""
+        """A card and a link below it, or a list of cards."""
         if not re.search(r"(?m)^[> \t]*Link [0-9]+: ", head.text):
+            lines = head.text.split("\n")[:20_000]
+            named = any((m := _GPU.match(x)) and m[3] for x in lines)
+            if named or any((m := _REPORT.match(x)) and "GPU 0:" in x + y for x, y in zip(lines, [*lines[1:], ""])):
+                alone = all(_GPU.match(x) or _MIG.match(x) or not x.strip("> \t`\r") for x in lines)
+                return Claim(88 if named else 60, "list of nvidia-smi -L", shares=not alone)
             if any(p.search(head.text) for p in _MESSAGES.values()):
                 return Refusal(50, "nvidia-smi nvlink had no link to report: there are no readings in this file")
             return None

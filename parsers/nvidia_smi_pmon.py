@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import middle, send_clock, send_oddities
+from ..engine.streams import by_stream, numbered_lines, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -82,16 +83,7 @@ def _lines(first: int, text: str, state: _State) -> pl.DataFrame:
     """line, text, kind and the header that holds; a last line without its end is dropped."""
     import polars as pl
 
-    lines = text.split("\n")
-    cut = lines[-1] != ""
-    if not cut:
-        lines.pop()
-    frame = pl.DataFrame({"text": lines}, schema={"text": pl.String}).with_row_index("line", offset=first).with_columns(
-        pl.col("line").cast(pl.Int64),
-        pl.col("text").str.replace_all(r"\x1b\[[0-9;?]*[A-Za-z]", "").str.strip_chars_end("\r").str.replace(r"^.*\r", "")
-        .str.replace(r"^\s*(?:>\s?)+", "").str.replace_all(r"\\([#_*-])", "$1").str.replace_all("^C", "", literal=True)
-        .str.strip_chars("` \t\u00a0"),
-    )  # fmt: skip
+    frame, cut = numbered_lines(first, text, escapes=True)
     kind = pl.lit("text")
     for name, pattern in (("row", _ROW), ("units", _UNITS), ("header", _HEADER)):
         kind = pl.when(pl.col("text").str.contains(pattern)).then(pl.lit(name)).otherwise(kind)
@@ -276,6 +268,7 @@ class NvidiaSmiPmon:
 
     def claims(self, head: Head) -> Claim | Refusal | None:
         """A header of pmon anywhere in the head; rows without one are refused."""
+        head = plain_head(head)
         if not re.search(r"(?i)\bpid\b|nvidia-smi pmon|^\s+[0-9]+\s+[0-9]+\s+C\s", head.text, re.M):
             return None
         lines = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", x).strip("`> \t\r").replace("\\#", "#") for x in head.text.split("\n")[:20000]]
@@ -292,6 +285,10 @@ class NvidiaSmiPmon:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `gpu_processes`, one `clocks` row and `quality` rows."""
+        return by_stream(source, emit, self._parse)
+
+    @staticmethod
+    def _parse(source: Readable, emit: Emit) -> Counts:
         state = _State()
         for first, text in source.blocks(BLOCK_BYTES):
             _block(first, text, state, emit)

@@ -32,19 +32,28 @@ and more with no process and almost no memory in use is passed on and counted as
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
-from ..engine.smi_values import BUS_ID, SmiState, first_readings, numbers_with_units, process_values, wall_time
+from ..engine.smi_values import (
+    BUS_ID,
+    NOTES,
+    REASON_BITS,
+    SmiState,
+    line_of_last,
+    numbers_with_units,
+    printouts,
+    process_values,
+    section_path,
+    wall_time,
+)
+from ..engine.streams import by_stream, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["PARSER"]
-
-BLOCK_BYTES = 2 * 1024 * 1024
-MAX_HOLD = 8 * 1024 * 1024
 
 _BANNER = r"=+NVSMI LOG=+"
 _GPU = rf"^GPU ({BUS_ID})\s*$"
@@ -82,44 +91,9 @@ _NUMBERS: dict[str, tuple[tuple[str, ...], str, float, float]] = {
     "pcie_width_max": ((f"{_LINK}link width/max",), "x", 1, 64),
 }  # fmt: skip
 _REASONS = ("clocks event reasons", "clocks throttle reasons")
-_BITS = {
-    "idle": 0x001,
-    "applications clocks setting": 0x002,
-    "user defined clocks": 0x002,
-    "sw power cap": 0x004,
-    "hw slowdown": 0x008,
-    "sync boost": 0x010,
-    "sw thermal slowdown": 0x020,
-    "hw thermal slowdown": 0x040,
-    "hw slowdown/hw thermal slowdown": 0x040,
-    "hw power brake slowdown": 0x080,
-    "hw slowdown/hw power brake slowdown": 0x080,
-    "display clock setting": 0x100,
-}
 _TEXTS = {"name": "product name", "uuid": "gpu uuid", "mig": "mig mode/current"}
 _KEYS = frozenset(p for paths, *_ in _NUMBERS.values() for p in paths) | frozenset(_TEXTS.values())
-_NOTES = {
-    "gpu-by-position": "fewer cards printed than attached: they are numbered in the order printed, not by their index",
-    "first-reading": "95 % and more with no process and almost no memory in use: after the driver woke up such a reading may be false",
-    "mig-instances": "memory of MIG instances was not read: it is no reading of a whole card",
-    "cut-value": "the value of an unfinished last line was dropped",
-}
-
-
-def _chunks(source: Readable) -> Iterator[tuple[int, str]]:
-    """Text in pieces that begin with a banner: (first line, text). A printout is split only where it is larger than MAX_HOLD."""
-    first, held = 1, ""
-    for _, text in source.blocks(BLOCK_BYTES):
-        held += text
-        at = held.rfind("=NVSMI LOG=")
-        cut = held.rfind("\n", 0, at) + 1 if at > 0 else 0
-        if cut or len(held) > MAX_HOLD:
-            cut = cut or len(held)
-            yield first, held[:cut]
-            first += held.count("\n", 0, cut)
-            held = held[cut:]
-    if held:
-        yield first, held
+_NOTES = NOTES | {"cut-value": "the value of an unfinished last line was dropped"}
 
 
 def _lines(first: int, text: str, state: SmiState) -> pl.DataFrame:
@@ -162,13 +136,7 @@ def _paths(frame: pl.DataFrame) -> pl.DataFrame:
     # a section holds for deeper lines only until the next line that is less deep
     for k, inside in ((1, ["card"]), (2, ["card", "g1"]), (3, ["card", "g1", "g2"])):
         frame = frame.with_columns(pl.when(depth == k).then("key").forward_fill().over(inside).alias(f"s{k}"))
-    path = (
-        pl.when(depth == 1).then(pl.col("key"))
-        .when(depth == 2).then(pl.concat_str("s1", "key", separator="/"))
-        .when(depth == 3).then(pl.concat_str("s1", "s2", "key", separator="/"))
-        .when(depth == 4).then(pl.concat_str("s1", "s2", "s3", "key", separator="/"))
-    )  # fmt: skip
-    return frame.with_columns(path=path)
+    return frame.with_columns(path=section_path("key"))
 
 
 def _first(path: str, column: str = "value") -> pl.Expr:
@@ -181,14 +149,15 @@ def _mask(values: pl.DataFrame) -> pl.DataFrame:
     """card, event_reasons: NULL unless every reason of a finished section says Active or Not Active."""
     import polars as pl
 
-    reason = pl.col("path").str.extract(rf"^(?:{'|'.join(_REASONS)})/(.*)$", 1)
+    # below HW Slowdown stand its two kinds
+    reason = pl.col("path").str.extract(rf"^(?:{'|'.join(_REASONS)})/(?:hw slowdown/)?([^/]*)$", 1)
     rows = values.with_columns(reason=reason).with_columns(
-        bit=pl.col("reason").replace_strict(_BITS, default=None, return_dtype=pl.Int64),
+        bit=pl.col("reason").str.replace_all(" ", "_", literal=True).replace_strict(REASON_BITS, default=None, return_dtype=pl.Int64),
         after=pl.col("line").filter(pl.col("depth") == 1).max().over("card"),
     )
     rows = rows.filter(pl.col("bit").is_not_null())
     known = pl.col("value").is_in(["Active", "Not Active"])
-    whole = known.all() & (pl.col("line").max() < pl.col("after").first()) & pl.col("reason").is_in(["sw power cap"]).any()
+    whole = known.all() & (pl.col("line").max() < pl.col("after").first()) & (pl.col("bit") == 4).any()
     mask = pl.when(pl.col("value") == "Active").then("bit").otherwise(0).sum()
     return rows.group_by("card").agg(event_reasons=pl.when(whole).then(mask))
 
@@ -276,18 +245,9 @@ def _piece(first: int, text: str, state: SmiState, emit: Emit) -> None:
     cards = _cards(frame, state).join(printouts, on="printout", how="inner", maintain_order="left")
     if not len(cards):
         return
-    state.first_line = state.first_line or int(cards["line"][0])
     shown = cards.group_by("printout").agg(shown=pl.len(), attached=pl.col("attached").first())
     state.odd["gpu-by-position"] += shown.filter(pl.col("attached") != pl.col("shown")).height
-    processes = _processes(frame).join(cards.select("card", "gpu", "cycle", "time"), on="card", how="inner", maintain_order="left")
-    state.odd["first-reading"] += first_readings(cards, processes)
-    state.about(cards)
-    columns = [*_NUMBERS, "pcie_probe_s", "event_reasons"]
-    read = cards.filter(pl.any_horizontal(pl.col(columns).is_not_null()))
-    if len(read):
-        emit("gpu_samples", read.select("line", "gpu", "cycle", "time", *columns))
-    if len(processes):
-        emit("gpu_processes", processes.drop("card"))
+    state.send(cards, _processes(frame), [*_NUMBERS, "pcie_probe_s", "event_reasons"], emit)
 
 
 def _sample(driver: str, text: str) -> str:
@@ -448,6 +408,7 @@ class NvidiaSmiQ:
 
     def claims(self, head: Head) -> Claim | Refusal | None:
         """The banner, a card and an indented key below it."""
+        head = plain_head(head)
         if not re.search(_BANNER, head.text):
             return None
         if not re.search(rf"(?m)^[> \t]*GPU {BUS_ID}", head.text):
@@ -460,8 +421,12 @@ class NvidiaSmiQ:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `gpu_samples`, `gpu_processes`, `gpus`, one `clocks` row and `quality` rows."""
+        return by_stream(source, emit, self._parse)
+
+    @staticmethod
+    def _parse(source: Readable, emit: Emit) -> Counts:
         state = SmiState()
-        for first, text in _chunks(source):
+        for first, text in printouts(source, line_of_last("=NVSMI LOG=")):
             _piece(first, text, state, emit)
         state.finish(emit, _NOTES)
         return state.counts

@@ -12,14 +12,17 @@ comma, quotes), quoted in an issue, or printed by a script between other lines.
 | `timestamp` | `time`, local wall clock, 1 ms |
 | `index`; else `uuid`, `pci.bus_id`, `serial`; else position in the round | `gpu` |
 | `utilization.gpu`, `.memory`, `.encoder`, `.decoder` | `util_gpu`, `util_mem`, `enc`, `dec` |
-| `power.draw`, else `.instant`, else `.average` | `power_w` |
+| `power.draw`, else `.average`, else `.instant` | `power_w` |
 | `enforced.power.limit`, else `power.limit` | `power_limit_w` |
 | `clocks.sm` (`clocks.current.sm`), else `.graphics`; `.memory` | `sm_clock`; `mem_clock` |
 | `temperature.gpu`, `temperature.memory` | `temp`, `mem_temp` |
 | `memory.used`, `memory.total` | `mem_used`, `mem_total` (MiB; old drivers print MB and mean MiB) |
 | `pcie.link.gen.current/.max`, `pcie.link.width.current/.max` | `pcie_gen`, `pcie_gen_max`, `pcie_width`, `pcie_width_max` |
-| `clocks_event_reasons.active` (`clocks_throttle_reasons.active`) | `event_reasons`; without a mask from Active/Not Active columns |
+| `clocks_event_reasons.active` (`clocks_throttle_reasons.active`) | `event_reasons`; without it from the columns that say Active or Not Active, if power and heat are among them |
 | `name`, `uuid`, `pci.bus_id`, `memory.total`, power limit, `driver_version`, `mig.mode.current` | one row per card in `gpus` |
+
+**Prefixes** of containers, journals, `ts`, `srun -l` and the like are taken off; their time is taken where the format prints none, and the
+host that `pdsh` puts in front is `host`.
 
 **Rounds.** `cycle` grows where the index starts again, after a header, or, without any id, where the time jumps: rows of one round are a
 few milliseconds apart. Cards are then numbered by position (`gpu-by-position`), only in rounds that are complete. Cards with a uuid, bus
@@ -46,6 +49,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
+from ..engine.smi_values import REASON_BITS
+from ..engine.streams import by_stream, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -66,8 +71,8 @@ _NUMERIC: dict[str, tuple[str, str, int]] = {
     "utilization.encoder": ("enc", "%", 0),
     "utilization.decoder": ("dec", "%", 0),
     "power.draw": ("power_w", "W", 0),
-    "power.draw.instant": ("power_w", "W", 1),
-    "power.draw.average": ("power_w", "W", 2),
+    "power.draw.average": ("power_w", "W", 1),  # what power.draw is since Ampere, and [N/A] where it is not
+    "power.draw.instant": ("power_w", "W", 2),
     "enforced.power.limit": ("power_limit_w", "W", 0),
     "power.limit": ("power_limit_w", "W", 1),
     "clocks.current.sm": ("sm_clock", "MHz", 0),
@@ -93,20 +98,14 @@ _ALIAS = {
     "clocks.mem": "clocks.current.memory",
     "clocks.video": "clocks.current.video",
     "kmd_version": "driver_version",
-}
-_BITS = {
-    "gpu_idle": 0x001,
-    "applications_clocks_setting": 0x002,
-    "sw_power_cap": 0x004,
-    "hw_slowdown": 0x008,
-    "sync_boost": 0x010,
-    "sw_thermal_slowdown": 0x020,
-    "hw_thermal_slowdown": 0x040,
-    "hw_power_brake_slowdown": 0x080,
+    "hostname": "host",  # put in front by a script
+    "node": "host",
 }
 _MASK = "clocks_event_reasons.active"
+_HEAT = REASON_BITS["hw_slowdown"] | REASON_BITS["hw_thermal_slowdown"] | REASON_BITS["sw_thermal_slowdown"]
 _IDS = ("index", "uuid", "pci.bus_id", "serial")
-_TEXT = ("name", "driver_version", "mig.mode.current", "count", "timestamp")
+_TEXT = ("name", "driver_version", "mig.mode.current", "count", "timestamp", "host")
+_TELLING = frozenset(("pci.bus_id", "driver_version", "compute_cap", "vbios_version"))  # no other list has columns of these names
 _FOREIGN = frozenset(("pid", "process_name", "used_gpu_memory", "used_memory"))
 _OTHER_KNOWN = frozenset(
     (
@@ -159,12 +158,19 @@ _NAME = re.compile(r"^[a-z][a-z0-9_.]*$")
 _CELL = re.compile(r"^([A-Za-z][A-Za-z0-9_.]*)(?: ?\[([^\]]*)\])?$")
 _MAYBE_HEADER = (
     r"(?i)(?:utilization|memory|power|clocks|clocks_(?:event|throttle)_reasons|temperature|pcie\.link\.\w+|fan|driver)[._][a-z]"
-    r"|query-gpu|process_name|\bpid,"
+    r"|query-gpu|process_name|\bpid,|pci\.bus_id|gpu_bus_id|compute_cap|vbios_version"
 )
 _COMMAND = re.compile(r"--query-gpu[= ][\"']?([A-Za-z0-9_.,]+)")
-_NO_VALUE = r"(?:\[[^\]]*\]|N/A|n/a|Not Supported|Not Available|Unknown Error|GPU is lost|GPU requires reset|ERR!|-|)"
+_NO_VALUE = (
+    r"(?:\[[^\]]*\]|(?i:N/?A|Not (?:Supported|Available|Found|Applicable)|(?:Function|Object|File) Not Found|Unknown(?: Error)?|None|null|nan"
+    r"|GPU is lost|GPU requires reset|Insufficient Permissions|No (?:Permission|Data)|Requested functionality has been deprecated)"
+    r"|ERR!?|--?|)"
+)
 _NOTHING = rf"^{_NO_VALUE}$"
 _STAMP = r"([0-9]{4})[/-]([0-9]{2})[/-]([0-9]{2})[ T]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:[.,]([0-9]{1,6}))?"
+_ZONE = r"(?: ?(Z|UTC|[+-][0-9]{2}:?[0-9]{2}))"
+_EPOCH = r"1[0-9]{9}(?:\.[0-9]{1,9})?"
+_TIMED = rf"^(?:{_STAMP}{_ZONE}?|{_EPOCH})$"  # the zone and the seconds since 1970 are no shapes of nvidia-smi but of scripts around it
 _NUMBER = r"(-?[0-9]{1,9}(?:\.[0-9]{1,6}|,[0-9]{1,2})?)"
 _MESSAGES = {
     "no-devices": r"(?i)no devices were found",
@@ -184,9 +190,12 @@ _NOTES = {
     "garbled-cell": "cells that do not have the shape of their column were dropped",
     "out-of-range": "values outside what the column can hold were dropped",
     "cut-cell": "the last cell of an unfinished last line was dropped",
+    "reasons-partial": "only some reasons for lower clocks were asked for: whether there was none is unknown, and so is the mask",
+    "other-card": "one card number stands for different cards in this file",
     "unknown-unit": "a header names a unit this field never had; the column was not read",
     "gpu-by-appearance": "no index column: cards are numbered by the first appearance of their id",
     "gpu-unknown": "nothing tells which card these rows belong to",
+    "mixed-clocks": "some times have a zone and some have none; the later kind was left without time",
     "clock-fell-back": "the wall clock ran backwards between two rounds",
     "timestamp-unread": "timestamps in a shape nvidia-smi never prints were not read",
     "no-rows": "there is a header but no row that fits it",
@@ -219,7 +228,7 @@ class _Layout:
 
 def _bit(name: str) -> int:
     """Bit of a single-reason column, 0 for anything else."""
-    return _BITS.get(name.removeprefix("clocks_event_reasons."), 0) if name.startswith("clocks_event_reasons.") else 0
+    return REASON_BITS.get(name.removeprefix("clocks_event_reasons."), 0) if name.startswith("clocks_event_reasons.") else 0
 
 
 def _canonical(name: str) -> str:
@@ -248,6 +257,7 @@ def _header(line: str) -> _Layout | None:
             return _Layout(tuple(None for _ in names), tuple(units), sep)
         known = [n for n in names if _known(n)]
         measured = [n for n in known if n in _NUMERIC or n == _MASK or _bit(n)]
+        measured = measured or (sorted(_TELLING & set(known)) if "name" in known else [])  # what the cards are, and no reading
         alone = len(names) == 1 and bool(measured) and bool(units[0])
         if not measured or (len(known) < 2 and not alone) or (best and len(best.names) >= len(names)):
             continue
@@ -575,6 +585,7 @@ class _State:
     united: dict[tuple[str, int], bool] = field(default_factory=dict)  # (header, cell) -> cells carry their unit
     counts: Counts = field(default_factory=Counts)
     resolution: float | None = None
+    zoned: bool | None = None  # times carry a zone
     first_line: int | None = None
 
 
@@ -594,7 +605,8 @@ class _Rounds:
     steps: Counter[float] = field(default_factory=Counter)
     by_position: int = 0
     hold: pl.DataFrame | None = None
-    gpus: dict[int, dict[str, object]] = field(default_factory=dict)
+    gpus: dict[tuple[str | None, int], dict[str, object]] = field(default_factory=dict)
+    other: int = 0  # a card that was another one before
 
 
 def _lines(first: int, text: str) -> pl.DataFrame:
@@ -685,7 +697,7 @@ def _field(name: str, text: pl.Expr, printed: str | None) -> tuple[pl.Expr, pl.E
         shape = text.str.contains(r"^[0-9A-Za-z:.-]{4,64}$") & ~text.str.contains(_NOTHING)
         return pl.when(shape).then(text).otherwise(None), shape
     if name == "timestamp":
-        stamped = text.str.contains(rf"^{_STAMP}$")
+        stamped = text.str.contains(_TIMED)
         # a spreadsheet may have turned it into something else: no time then, but still a row
         return pl.when(stamped).then(text).otherwise(None), stamped | text.str.contains(r"^[0-9][0-9:./ ,-]{3,}(?: ?[AP]M)?$")
     shape = text.str.contains(r"^[\x20-\x7e]{1,80}$")
@@ -719,8 +731,10 @@ def _read(frame: pl.DataFrame, layout: _Layout, state: _State, cut_line: int | N
             value = pl.when((pl.col("line") != cut_line) | whole).then(value).otherwise(None)
         raw[name] = value
         shapes[name] = shape | text.str.contains(_NOTHING)
+        if name == "timestamp":  # words in front of a time: another log quotes the row, or an unknown prefix tells hosts apart
+            rows = rows.filter(~(text.str.contains(_STAMP) & ~text.str.contains(_TIMED)))
         if name == "timestamp":
-            raw["stamped"] = text.str.contains(rf"^{_STAMP}$") | text.str.contains(_NOTHING)
+            raw["stamped"] = text.str.contains(_TIMED) | text.str.contains(_NOTHING)
     return _accept(rows, layout, raw, shapes, state, cut_line)
 
 
@@ -730,7 +744,7 @@ def _accept(
     """Keep rows whose cells mostly have their shape; count what was dropped."""
     import polars as pl
 
-    checked = [s for n, s in shapes.items() if n not in ("name", "driver_version", "mig.mode.current")]
+    checked = [s for n, s in shapes.items() if n not in ("name", "driver_version", "mig.mode.current", "host")]
     if not checked:
         return pl.DataFrame(schema={"line": pl.Int64})
     bad = pl.sum_horizontal([(~s).cast(pl.Int32) for s in checked])
@@ -759,13 +773,10 @@ def _combine(typed: pl.DataFrame, layout: _Layout, state: _State) -> pl.DataFram
                 typed.select(pl.sum_horizontal([(~pl.col(f"f:{n}").is_between(low, high)).sum() for n in ranked])).item() or 0
             )
             out[into] = pl.coalesce(kept)
-    bits = [f"f:{n}" for n in fields if _bit(n)]
-    masks = ([pl.col(f"f:{_MASK}")] if _MASK in fields else []) + (
-        [pl.when(pl.any_horizontal(pl.col(bits).is_not_null())).then(pl.sum_horizontal(bits))] if bits else []
-    )
+    masks = ([pl.col(f"f:{_MASK}")] if _MASK in fields else []) + _single_reasons(typed, fields, state)
     if masks:
         out["event_reasons"] = pl.coalesce(masks)
-    for name, column in (("name", "name"), ("uuid", "uuid"), ("pci.bus_id", "bus_id"), ("driver_version", "driver")):
+    for name, column in (("host", "host"), ("name", "name"), ("uuid", "uuid"), ("pci.bus_id", "bus_id"), ("driver_version", "driver")):
         if name in fields:
             out[column] = pl.col(f"f:{name}").cast(pl.String)
     if "mig.mode.current" in fields:
@@ -778,10 +789,9 @@ def _combine(typed: pl.DataFrame, layout: _Layout, state: _State) -> pl.DataFram
     ids = [f"f:{n}" for n in _IDS[1:] if n in fields]
     out["id"] = pl.col(ids[0]) if ids and "index" not in fields else pl.lit(None, pl.String)
     out["gpu"] = pl.col("f:index").cast(pl.Int32) if "index" in fields else pl.lit(None, pl.Int32)
-    rows = typed.select("line", "segment", measures=pl.lit(layout.measures), free=pl.lit(not layout.has_id), **out)
-    if "timestamp" in fields and rows["time"].is_not_null().any():
-        fine = bool(typed["f:timestamp"].str.contains(r"[.,][0-9]+$").any())
-        state.resolution = 0.001 if fine else (state.resolution or 1.0)
+    stamps = pl.col("f:timestamp") if "timestamp" in fields else pl.lit(None, pl.String)
+    rows = typed.select("line", "segment", stamps=stamps, measures=pl.lit(layout.measures), free=pl.lit(not layout.has_id), **out)
+    rows = _one_clock(rows, pl.col("stamps"), state)
     for column, label in (
         ("util_gpu", "GPU utilisation"),
         ("util_mem", "memory utilisation"),
@@ -793,14 +803,52 @@ def _combine(typed: pl.DataFrame, layout: _Layout, state: _State) -> pl.DataFram
     return _numbered(rows, state)
 
 
-def _time(text: pl.Expr) -> pl.Expr:
-    """Seconds since 1970, the printed wall clock read as if it were UTC."""
+def _single_reasons(typed: pl.DataFrame, fields: set[str], state: _State) -> list[pl.Expr]:
+    """The mask out of columns that say Active or Not Active. A mask of 0 says that nothing holds the clocks down, so it needs an answer
+    about power and one about heat or the hardware's own protection; with half of the reasons it stays unknown."""
     import polars as pl
 
-    plain = text.str.replace_all("-", "/", literal=True).str.replace("T", " ", literal=True).str.replace(",", ".", literal=True)
-    stamp = plain.str.to_datetime("%Y/%m/%d %H:%M:%S%.f", time_unit="us", strict=False)
+    bits = {n: _bit(n) for n in fields if _bit(n)}
+
+    def answered(mask: int) -> pl.Expr:
+        return pl.any_horizontal(pl.lit(False), *(pl.col(f"f:{n}").is_not_null() for n, bit in bits.items() if bit & mask))
+
+    whole = answered(REASON_BITS["sw_power_cap"]) & answered(_HEAT)
+    if bits and _MASK not in fields:
+        state.odd["reasons-partial"] += int(
+            typed.select((pl.any_horizontal(pl.col(f"f:{n}").is_not_null() for n in bits) & ~whole).sum()).item()
+        )
+    return [pl.when(whole).then(pl.sum_horizontal(f"f:{n}" for n in bits))] if bits else []
+
+
+def _time(text: pl.Expr) -> pl.Expr:
+    """Seconds since 1970; a printed wall clock without a zone is read as if it were UTC."""
+    import polars as pl
+
+    wall = text.str.replace(rf"{_ZONE}$", "").str.replace_all("/", "-", literal=True).str.replace("T", " ", literal=True)
+    stamp = wall.str.replace(",", ".", literal=True).str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", strict=False)
     us = stamp.dt.timestamp("us")
-    return (us // 1_000_000).cast(pl.Float64) + (us % 1_000_000).cast(pl.Float64) / 1e6
+    east = text.str.extract_groups(r"([+-])([0-9]{2}):?([0-9]{2})$")
+    shift = east.struct.field("2").cast(pl.Int64, strict=False) * 3600 + east.struct.field("3").cast(pl.Int64, strict=False) * 60
+    shift = pl.when(text.str.contains(r":[0-9]{2}(?:[.,][0-9]+)? ?[+-]")).then(
+        pl.when(east.struct.field("1") == "-").then(-shift).otherwise(shift)
+    )
+    seconds = (us // 1_000_000).cast(pl.Float64) + (us % 1_000_000).cast(pl.Float64) / 1e6 - shift.fill_null(0)
+    return pl.coalesce(seconds, text.str.extract(rf"^({_EPOCH})$", 1).cast(pl.Float64, strict=False))
+
+
+def _one_clock(rows: pl.DataFrame, stamps: pl.Expr, state: _State) -> pl.DataFrame:
+    """Times of one kind: with a zone or without, as the first row has it."""
+    import polars as pl
+
+    rows = rows.with_columns(zoned=stamps.str.contains(rf"{_ZONE}$|^{_EPOCH}$"))
+    timed = rows.filter(pl.col("time").is_not_null())
+    if len(timed):
+        state.zoned = bool(timed["zoned"][0]) if state.zoned is None else state.zoned
+        fine = bool(timed.select(stamps.str.contains(rf"[.,][0-9]+{_ZONE}?$").any()).item())
+        state.resolution = 0.001 if fine else (state.resolution or 1.0)
+        state.odd["mixed-clocks"] += timed.filter(pl.col("zoned") != state.zoned).height
+    return rows.with_columns(time=pl.when(pl.col("zoned") == pl.lit(state.zoned)).then("time")).drop("zoned", "stamps")
 
 
 def _numbered(rows: pl.DataFrame, state: _State) -> pl.DataFrame:
@@ -990,12 +1038,18 @@ def _cards(rows: pl.DataFrame, rounds: _Rounds) -> None:
     known = rows.filter(pl.col("gpu").is_not_null())
     if not about or not len(known):
         return
-    first = known.group_by("gpu", maintain_order=True).agg(
-        pl.col("line").first(), **{k: pl.col(v).drop_nulls().first() for k, v in about.items()}
+    key = ["host", "gpu"] if "host" in rows.columns else ["gpu"]
+    first = known.group_by(key, maintain_order=True).agg(
+        pl.col("line").first(),
+        **{k: pl.col(v).drop_nulls().first() for k, v in about.items()},
+        **{f"{k}s": pl.col(k).drop_nulls().n_unique() for k in ("uuid", "bus_id") if k in about},
     )
     for row in first.iter_rows(named=True):
-        if row["gpu"] in rounds.gpus or len(rounds.gpus) < MAX_CARDS:
-            card = rounds.gpus.setdefault(row["gpu"], {"gpu": row["gpu"], "line": row["line"]})
+        several = max(row.pop("uuids", 0), row.pop("bus_ids", 0)) > 1
+        who = (row.get("host"), row["gpu"])
+        if who in rounds.gpus or len(rounds.gpus) < MAX_CARDS:
+            card = rounds.gpus.setdefault(who, {k: row[k] for k in (*key, "line")})
+            rounds.other += several or any(card.get(k) not in (None, row.get(k)) and row.get(k) for k in ("uuid", "bus_id"))
             card.update({k: v for k, v in row.items() if v is not None and k not in card})
 
 
@@ -1049,15 +1103,17 @@ def _finish(state: _State, rounds: _Rounds, inferred: Iterable[str | None], emit
 
     line = state.first_line or 1
     if state.first_line is not None:
-        kind = "local-no-zone" if rounds.start is not None or state.resolution else "none"
+        timed = rounds.start is not None or state.resolution is not None
+        kind = "none" if not timed else "utc" if state.zoned else "local-no-zone"
         row = {"line": line, "kind": kind, "resolution_s": state.resolution, "interval_s": _interval(rounds.steps)}
         emit(
             "clocks",
             pl.DataFrame([row], schema={"line": pl.Int64, "kind": pl.String, "resolution_s": pl.Float64, "interval_s": pl.Float64}),
         )
-    cards = [c for c in rounds.gpus.values() if len(c) > 2]
+    state.odd["other-card"] += rounds.other
+    cards = [c for c in rounds.gpus.values() if len(c) > 2 + ("host" in c)]
     if cards:
-        types = {"line": pl.Int64, "gpu": pl.Int32, "name": pl.String, "uuid": pl.String, "bus_id": pl.String}
+        types = {"line": pl.Int64, "host": pl.String, "gpu": pl.Int32, "name": pl.String, "uuid": pl.String, "bus_id": pl.String}
         types |= {"memory_mib": pl.Float64, "power_limit_w": pl.Float64, "driver": pl.String, "mig": pl.Boolean}
         emit("gpus", pl.DataFrame([{k: c.get(k) for k in types} for c in cards], schema=types))
     state.odd["clock-fell-back"] += sum(n for s, n in rounds.steps.items() if s < 0)
@@ -1073,6 +1129,13 @@ def _finish(state: _State, rounds: _Rounds, inferred: Iterable[str | None], emit
             [(line, *o) for o in odd], schema={"line": pl.Int64, "kind": pl.String, "n": pl.Int64, "note": pl.String}, orient="row"
         )
         emit("quality", frame)
+
+
+def _block(block: tuple[int, str], last: bool, state: _State, rounds: _Rounds, emit: Emit) -> int:
+    rows = _rows(*block, state)
+    if len(rows) and state.first_line is None:
+        state.first_line = int(rows["line"][0])
+    return _place(rows, rounds, last, emit)
 
 
 # ---------------------------------------------------------------- the parser
@@ -1181,12 +1244,13 @@ class NvidiaSmiQuery:
 
     def claims(self, head: Head) -> Claim | Refusal | None:
         """A header with two known field names, one of them a measurement; else a command line; else rows that explain themselves."""
+        head = plain_head(head)
         layouts = _headers(head.text)
         reading = [x for x in layouts if any(x.names)]
         if reading:
             if all(x.strict for x in reading):
                 return Claim(60, "rows of nvidia-smi below the command that names their columns", shares=True)
-            return Claim(95, "header of nvidia-smi --query-gpu", shares=_foreign(head.text, layouts))
+            return Claim(95, "header of nvidia-smi --query-gpu", shares=len(reading) < len(layouts) or _foreign(head.text, layouts))
         inferred = _infer(head.text)
         if isinstance(inferred, tuple):
             layout, united = inferred
@@ -1207,6 +1271,10 @@ class NvidiaSmiQuery:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `gpu_samples`, `gpus`, one `clocks` row and `quality` rows."""
+        return by_stream(source, emit, self._parse)
+
+    @staticmethod
+    def _parse(source: Readable, emit: Emit) -> Counts:
         head = source.head().text
         state, trial = _State(), _State()
         inferred: tuple[str | None, ...] = ()
@@ -1221,22 +1289,15 @@ class NvidiaSmiQuery:
         previous: tuple[int, str] | None = None
         for block in source.blocks(BLOCK_BYTES):
             if previous is not None:
-                unknown += self._block(previous, False, state, rounds, emit)
+                unknown += _block(previous, False, state, rounds, emit)
             previous = block
         if previous is not None:
-            unknown += self._block(previous, True, state, rounds, emit)
+            unknown += _block(previous, True, state, rounds, emit)
         state.odd["gpu-unknown"] += unknown
         if state.first_line is None and state.segment:
             state.odd["no-rows"] += 1
         _finish(state, rounds, inferred, emit)
         return state.counts
-
-    @staticmethod
-    def _block(block: tuple[int, str], last: bool, state: _State, rounds: _Rounds, emit: Emit) -> int:
-        rows = _rows(*block, state)
-        if len(rows) and state.first_line is None:
-            state.first_line = int(rows["line"][0])
-        return _place(rows, rounds, last, emit)
 
 
 PARSER = NvidiaSmiQuery()

@@ -26,24 +26,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import middle, send_clock, send_oddities, send_rows
-from ..engine.smi_values import FIRST_MEMORY, FIRST_UTIL, MAX_CARDS, product
+from ..engine.smi_values import MAX_CARDS, NOTES, first_readings, printouts, product
+from ..engine.streams import by_stream, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["PARSER"]
 
-BLOCK_BYTES = 2 * 1024 * 1024
-MAX_HOLD = 8 * 1024 * 1024
 MAX_REJECTS = 10
 
-_NONE = r"N/A|ERR!|\[[A-Za-z/ ]+\]"
+_NONE = r"N/A|ERR!|\[[A-Za-z/ ]+\]|Unknown Error|GPU is lost|GPU requires reset|Not Supported"
 _BUS = r"[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9]"
 _BANNER = r"NVIDIA-SMI\s+([0-9]{1,3}\.[0-9.]+)"
 _DRIVER = r"(?:Driver|KMD) Version:\s*([0-9]+(?:\.[0-9]+)+)"
@@ -52,7 +51,7 @@ _DATE = rf"(?:^|\s)(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) ({_MONTHS}) {{1,2}}([0-9]{{1,
 _CARD = rf"\|\s*([0-9]{{1,3}})\s+(\S[^|]*?)\s+(\S+)\s*\|\s*({_BUS})\s+(?:On|Off|N/A)\s*(?:\||$)"
 _VALUES = (
     rf"\|\s*(?:[0-9]{{1,3}}%|{_NONE})\s+(-?[0-9]{{1,3}}C|{_NONE})\s+(?:P[0-9]{{1,2}}|{_NONE})\s+"
-    rf"([0-9.]+W|{_NONE}|Unknown Error)\s*/\s*([0-9.]+W|{_NONE})\s*\|([^|]*)(?:\|\s*([0-9]{{1,3}}%|{_NONE})\s[^|]*)?(?:\||$)"
+    rf"([0-9.]+W|{_NONE})\s*/\s*([0-9.]+W|{_NONE})\s*\|([^|]*)(?:\|\s*([0-9]{{1,3}}%|{_NONE})\s[^|]*)?(?:\||$)"
 )
 _MIG = r"\|\s+\|\s+\|\s*(N/A|Enabled|Disabled|Enabled\*|Disabled\*)\s*\|?\s*$"
 _PROCESS = (
@@ -73,7 +72,7 @@ _CURSOR = re.compile(r"\x1b\[[0-9]+;[0-9]+H")
 _NOTES = {
     "name-cut": "names cut with dots fit several cards; they were dropped",
     "same-second": "tables printed in the second of the table before; the card refreshes no faster, only the first was kept",
-    "first-reading": "95 % and more with no process and almost no memory in use: after the driver woke up such a reading may be false",
+    "first-reading": NOTES["first-reading"],
     "mig-instances": "rows of MIG instances were not read: the table gives no utilisation for them",
     "other-card": "one card number stands for different cards in this file",
     "out-of-range": "values outside what the column can hold were dropped",
@@ -97,33 +96,19 @@ class _State:
 def _start(text: str) -> int:
     """Where the last table of a text begins: its banner with the border and the date line above; 0 if there is none."""
     at = text.rfind("NVIDIA-SMI ")
+    if at <= 0 and "|" not in text:  # no table yet: only a date line at the end matters to what follows
+        return len(text) - sum(len(x) for x in text.splitlines(keepends=True)[-3:])
     if at <= 0:
         return 0
     at = text.rfind("\n", 0, at) + 1
-    for _ in range(3):
+    seen = 0
+    while seen < 3:  # lines with text: those of other hosts are blank here
         above = text.rfind("\n", 0, max(at - 1, 0)) + 1
         line = text[above:at].rstrip()
         if at == 0 or not (re.search(_DATE, line) or re.search(r"^[^|]*[+|]?[-=+ ]*[|+]?$", line)):
             break
-        at = above
+        at, seen = above, seen + bool(line)
     return at
-
-
-def _chunks(source: Readable) -> Iterator[tuple[int, str]]:
-    """Text in pieces that begin with a table: (first line, text). A table is split only where it is larger than MAX_HOLD."""
-    first, held = 1, ""
-    for _, text in source.blocks(BLOCK_BYTES):
-        held += text
-        cut = _start(held)
-        if not cut and "|" not in held:  # no table yet: only a date line at the end matters to what follows
-            cut = len(held) - sum(len(x) for x in held.splitlines(keepends=True)[-3:])
-        if cut or len(held) > MAX_HOLD:
-            cut = cut or len(held)
-            yield first, held[:cut]
-            first += held.count("\n", 0, cut)
-            held = held[cut:]
-    if held:
-        yield first, held
 
 
 def _lines(first: int, text: str, counts: Counts) -> pl.DataFrame:
@@ -281,14 +266,6 @@ def _about(cards: pl.DataFrame, state: _State) -> None:
             state.cards[key] = {k: row[k] for k in kept} | {"name": name, "memory_mib": row["mem_total"], "mig": mig}
 
 
-def _first_readings(cards: pl.DataFrame, processes: pl.DataFrame) -> pl.DataFrame:
-    """Readings that claim a busy card with nothing on it."""
-    import polars as pl
-
-    busy = cards.filter((pl.col("util_gpu") >= FIRST_UTIL) & (pl.col("mem_used") <= FIRST_MEMORY * pl.col("mem_total")))
-    return busy.join(processes.select("stream", "snapshot", "gpu").unique(), on=["stream", "snapshot", "gpu"], how="anti")
-
-
 def _piece(first: int, text: str, state: _State, emit: Emit) -> None:
     """Read one piece of text that holds whole tables."""
     import polars as pl
@@ -310,7 +287,7 @@ def _piece(first: int, text: str, state: _State, emit: Emit) -> None:
     processes = _processes(frame).with_columns(host)
     rounds = cards.select("stream", "snapshot", "cycle").unique(["stream", "snapshot"], keep="last", maintain_order=True)
     processes = processes.join(rounds, on=["stream", "snapshot"], how="inner", maintain_order="left").sort("line")
-    state.odd["first-reading"] += _first_readings(cards, processes).height
+    state.odd["first-reading"] += first_readings(cards, processes, ("stream", "snapshot", "gpu"))
     _about(cards, state)
     columns = ["host", "gpu", "cycle", "time", "util_gpu", "power_w", "power_limit_w", "temp", "mem_used", "mem_total"]
     emit("gpu_samples", cards.sort("line").select(pl.col("second").alias("line"), *columns))
@@ -443,6 +420,7 @@ class NvidiaSmiTable:
 
     def claims(self, head: Head) -> Claim | Refusal | None:
         """A card line with its line of values anywhere in the head."""
+        head = plain_head(head)
         text = head.text
         if _CURSOR.search(text) and _WATCH.search(text):
             return Refusal(
@@ -465,8 +443,12 @@ class NvidiaSmiTable:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `gpu_samples`, `gpu_processes`, `gpus`, one `clocks` row and `quality` rows."""
+        return by_stream(source, emit, self._parse)
+
+    @staticmethod
+    def _parse(source: Readable, emit: Emit) -> Counts:
         state = _State()
-        for first, text in _chunks(source):
+        for first, text in printouts(source, _start):
             _piece(first, text, state, emit)
         _finish(state, emit)
         return state.counts

@@ -32,19 +32,27 @@ document than are attached (`-i`, a cut), the number may not be the index: `gpu-
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
-from ..engine.smi_values import BUS_ID, SmiState, first_readings, numbers_with_units, process_values, wall_time
+from ..engine.smi_values import (
+    BUS_ID,
+    NOTES,
+    REASON_BITS,
+    SmiState,
+    line_of_last,
+    numbers_with_units,
+    printouts,
+    process_values,
+    section_path,
+    wall_time,
+)
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["PARSER"]
-
-BLOCK_BYTES = 2 * 1024 * 1024
-MAX_HOLD = 8 * 1024 * 1024
 
 _ROOT = "nvidia_smi_log"
 _TOKEN = r"</?[A-Za-z_][^<>]{0,300}>[^<]{0,600}"
@@ -77,45 +85,10 @@ _NUMBERS: dict[str, tuple[tuple[str, ...], str, float, float]] = {
     "pcie_width_max": ((f"{_LINK}link_widths/max_link_width",), "x", 1, 64),
 }  # fmt: skip
 _REASONS = r"^clocks_(?:event|throttle)_reasons/clocks_(?:event|throttle)_reason_([a-z_]+)$"
-_BITS = {
-    "gpu_idle": 0x001,
-    "applications_clocks_setting": 0x002,
-    "user_defined_clocks": 0x002,
-    "sw_power_cap": 0x004,
-    "hw_slowdown": 0x008,
-    "sync_boost": 0x010,
-    "sw_thermal_slowdown": 0x020,
-    "hw_thermal_slowdown": 0x040,
-    "hw_power_brake_slowdown": 0x080,
-    "display_clocks_setting": 0x100,
-    "display_clock_setting": 0x100,
-}
 _TEXTS = {"name": "product_name", "uuid": "uuid", "mig": "mig_mode/current_mig"}
 _KEYS = tuple(dict.fromkeys(p for paths, *_ in _NUMBERS.values() for p in paths)) + tuple(_TEXTS.values())
 _TOP = ("timestamp", "driver_version", "kmd_version", "attached_gpus")
-_NOTES = {
-    "gpu-by-position": "fewer cards in the document than attached: they are numbered in the order printed, not by their index",
-    "first-reading": "95 % and more with no process and almost no memory in use: after the driver woke up such a reading may be false",
-    "mig-instances": "memory of MIG instances was not read: it is no reading of a whole card",
-    "cut-document": "documents without their end; what stands before the cut was read",
-}
-
-
-def _chunks(source: Readable) -> Iterator[tuple[int, str]]:
-    """Text in pieces that begin with a document: (first line, text). A document is split only where it is larger than MAX_HOLD."""
-    first, held = 1, ""
-    for _, text in source.blocks(BLOCK_BYTES):
-        held += text
-        at = held.rfind(f"<{_ROOT}>")
-        at = held.rfind(f"&lt;{_ROOT}&gt;") if at < 0 else at
-        cut = held.rfind("\n", 0, at) + 1 if at > 0 else 0
-        if cut or len(held) > MAX_HOLD:
-            cut = cut or len(held)
-            yield first, held[:cut]
-            first += held.count("\n", 0, cut)
-            held = held[cut:]
-    if held:
-        yield first, held
+_NOTES = NOTES | {"cut-document": "documents without their end; what stands before the cut was read"}
 
 
 def _tokens(first: int, text: str, counts: Counts) -> pl.DataFrame:
@@ -164,13 +137,7 @@ def _leaves(tokens: pl.DataFrame) -> pl.DataFrame:
             pl.when(section).then("tag").forward_fill().over(inside).alias(f"s{k}"), section.cum_sum().over(inside).alias(f"g{k}")
         )
         inside.append(f"g{k}")
-    path = (
-        pl.when(depth == 1).then(pl.col("tag"))
-        .when(depth == 2).then(pl.concat_str("s1", "tag", separator="/"))
-        .when(depth == 3).then(pl.concat_str("s1", "s2", "tag", separator="/"))
-        .when(depth == 4).then(pl.concat_str("s1", "s2", "s3", "tag", separator="/"))
-    )  # fmt: skip
-    return tokens.with_columns(path=pl.when(here).then(path))
+    return tokens.with_columns(path=pl.when(here).then(section_path("tag")))
 
 
 def _first(path: str) -> pl.Expr:
@@ -183,7 +150,7 @@ def _mask(below: pl.DataFrame) -> pl.DataFrame:
     """card, event_reasons: NULL unless the element is closed and every reason says Active or Not Active."""
     import polars as pl
 
-    bit = pl.col("path").str.extract(_REASONS, 1).replace_strict(_BITS, default=None, return_dtype=pl.Int64)
+    bit = pl.col("path").str.extract(_REASONS, 1).replace_strict(REASON_BITS, default=None, return_dtype=pl.Int64)
     closed = (
         below.filter((pl.col("close") == "/") & pl.col("tag").str.contains(r"^clocks_(?:event|throttle)_reasons$")).select("card").unique()
     )
@@ -252,7 +219,6 @@ def _documents(tokens: pl.DataFrame, state: SmiState) -> pl.DataFrame:
 
 def _piece(first: int, text: str, state: SmiState, emit: Emit) -> None:
     """Read one piece of text that holds whole documents."""
-    import polars as pl
 
     tokens = _tokens(first, text, state.counts)
     if not len(tokens):
@@ -263,16 +229,7 @@ def _piece(first: int, text: str, state: SmiState, emit: Emit) -> None:
     cards = _cards(tokens, state).join(_documents(tokens, state), on="document", how="inner", maintain_order="left")
     if not len(cards):
         return
-    state.first_line = state.first_line or int(cards["line"][0])
-    processes = _processes(tokens).join(cards.select("card", "gpu", "cycle", "time"), on="card", how="inner", maintain_order="left")
-    state.odd["first-reading"] += first_readings(cards, processes)
-    state.about(cards)
-    columns = [*_NUMBERS, "pcie_probe_s", "event_reasons"]
-    read = cards.filter(pl.any_horizontal(pl.col(columns).is_not_null()))
-    if len(read):
-        emit("gpu_samples", read.select("line", "gpu", "cycle", "time", *columns))
-    if len(processes):
-        emit("gpu_processes", processes.drop("card"))
+    state.send(cards, _processes(tokens), [*_NUMBERS, "pcie_probe_s", "event_reasons"], emit)
 
 
 def _document(dtd: int, second: int, driver: str, gpu: str) -> str:
@@ -424,7 +381,7 @@ class NvidiaSmiXml:
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `gpu_samples`, `gpu_processes`, `gpus`, one `clocks` row and `quality` rows."""
         state = SmiState()
-        for first, text in _chunks(source):
+        for first, text in printouts(source, line_of_last(f"<{_ROOT}>", f"&lt;{_ROOT}&gt;")):
             _piece(first, text, state, emit)
         state.finish(emit, _NOTES)
         return state.counts

@@ -23,6 +23,7 @@ from itertools import pairwise
 from typing import Any
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
+from ..engine.smi_values import product
 
 __all__ = ["PARSER"]
 
@@ -40,10 +41,6 @@ _BANNER = r"NVITOP\s+[0-9.]+"
 _DATE = (
     r"^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) {1,2}([0-9]{1,2}) "
     r"([0-9]{2}:[0-9]{2}:[0-9]{2}) ([0-9]{4})"
-)
-_PRODUCT = re.compile(
-    r"^(?:(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|Graphics Device)\b[A-Za-z0-9 ()+/-]{0,60}"
-    r"|[A-Z]{1,3}[0-9]{2,4}[A-Za-z0-9]*(?:[- ][A-Za-z0-9]+){0,6})$"
 )
 _MIB = {"K": 1 / 1024, "M": 1.0, "G": 1024.0}
 
@@ -179,7 +176,7 @@ def _card(
     temp = float(m[1][:-1]) if m[1].endswith("C") else None
     row = {"line": number, "gpu": gpu, "cycle": now["cycle"], "time": now["time"], "util_gpu": util, "temp": temp}
     samples.append(row | {"power_w": _watts(m[2]), "power_limit_w": _watts(m[3]), "mem_used": used, "mem_total": total})
-    name = head[1][2] if _PRODUCT.match(head[1][2]) else None
+    name = product(head[1][2])
     about = {"line": head[0], "gpu": gpu, "name": name, "bus_id": head[1][4], "memory_mib": total, "power_limit_w": _watts(m[3])}
     cards.setdefault(gpu, about | {"driver": now["driver"], "mig": {"Enabled": True, "Disabled": False}.get(head[1][5] or "")})
 

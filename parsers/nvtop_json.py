@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
+from ..engine.smi_values import product
 
 __all__ = ["PARSER"]
 
@@ -38,10 +39,6 @@ _FIELDS = {
     "mem_used": ("mem_used", r"^([0-9]{4,15})$", 1 / 1048576, 1e9),
     "mem_total": ("mem_total", r"^([0-9]{4,15})$", 1 / 1048576, 1e9),
 }
-_PRODUCT = re.compile(
-    r"^(?:(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|AMD|Radeon|Instinct|Intel|Arc|Battlemage)\b[A-Za-z0-9 ()+/-]{0,60}"
-    r"|[A-Z]{1,3}[0-9]{2,4}[A-Za-z0-9]*(?:[- ][A-Za-z0-9]+){0,6})$"
-)
 
 
 def _objects(text: str) -> list[tuple[int, int, dict[str, str]]]:
@@ -164,7 +161,7 @@ class NvtopJson:
                 samples.append({"line": line, "gpu": place, "cycle": snapshot} | values)
             matched += len(pairs)
             name = pairs.get("device_name", "")
-            about = {"line": line, "gpu": place, "name": name if _PRODUCT.match(name) else None, "memory_mib": values["mem_total"]}
+            about = {"line": line, "gpu": place, "name": product(name), "memory_mib": values["mem_total"]}
             cards.setdefault(place, about)
         lines = text.count("\n") + (not text.endswith("\n") and text != "")
         matched = min(matched, lines)

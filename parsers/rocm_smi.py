@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import send_oddities
+from ..engine.streams import by_stream, numbered_lines, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,7 +46,7 @@ MIN_POWER_W = 3.0  # no data-centre card idles below; such readings are a known 
 
 _HEADER = r"(?:GPU|Device)\s+.*SCLK\s+MCLK\s+Fan\s+Perf\s+PwrCap\s+VRAM%\s+GPU%\s*$"
 _ROW = (
-    r"(?:^|:\s+|\s)([0-9]{1,3})\s+(?:.*\s)?([0-9]{1,3}(?:\.[0-9]+)?)(?:°|Â°|\ufffd+)?[cC]\s+([0-9]+(?:\.[0-9]+)?W|N/A)\s+(?:.*\s)?"
+    r"^([0-9]{1,3})\s+(?:.*\s)?([0-9]{1,3}(?:\.[0-9]+)?)(?:°|Â°|\ufffd+)?[cC]\s+([0-9]+(?:\.[0-9]+)?W|N/A)\s+(?:.*\s)?"
     r"([0-9]+Mhz|N/A|None)\s+([0-9]+Mhz|N/A|None)\s+(?:[0-9.]+%|N/A|None)\s+\S+\s+([0-9]+(?:\.[0-9]+)?W|N/A|Unsupported)\s+"
     r"(?:[0-9]+%|N/A)\s+([0-9]{1,3}%|N/A)\s*$"
 )
@@ -53,7 +54,6 @@ _NEAR = r"[0-9]Mhz\s.*[0-9]%\s*$"
 _FRAME = (
     r"^\s*(?:=+.*|-+|Node\s+IDs.*|\(DID, *GUID.*|.*\(Edge\).*|.*(?:ROCm System Management Interface|Concise Info|End of ROCm SMI).*)\s*$"
 )
-_HOST = r"^(\w[\w.-]{0,62})(?: (?:out|err))?:\s"
 _WATCH = re.compile(r"(?m)^\W*Every [0-9.,]+s: .*rocm-smi")
 _PRODUCT = re.compile(r"^(?:[A-Za-z0-9 -]+ )?\[?((?:AMD |Instinct |Radeon |Navi |MI[0-9])[A-Za-z0-9 ()/+-]{0,60})\]?$")
 _KEYS: dict[str, tuple[tuple[str, ...], str, float, float]] = {
@@ -82,9 +82,9 @@ _NOTES = {
 class _State:
     """What was read so far."""
 
-    cycle: dict[str, int] = field(default_factory=dict)
+    cycle: int = -1
     header: bool = False
-    cards: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
+    cards: dict[int, dict[str, Any]] = field(default_factory=dict)
     first_line: int | None = None
     odd: Counter[str] = field(default_factory=Counter)
     counts: Counts = field(default_factory=Counts)
@@ -121,18 +121,8 @@ def _block(first: int, text: str, state: _State, emit: Emit) -> None:
     """Read one block of tables."""
     import polars as pl
 
-    lines = text.split("\n")
-    cut = lines[-1] != ""
-    if not cut:
-        lines.pop()
-    frame = pl.DataFrame({"text": lines}, schema={"text": pl.String}).with_row_index("line", offset=first).with_columns(
-        pl.col("line").cast(pl.Int64),
-        pl.col("text").str.replace_all(r"\x1b\[[0-9;?]*[A-Za-z]", "").str.strip_chars_end("\r").str.replace(r"^.*\r", "")
-        .str.replace(r"^\s*(?:>\s?)+", "").str.strip_chars("` \t\u00a0"),
-    )  # fmt: skip
-    stream = pl.col("text").str.extract(_HOST, 1).fill_null("")
-    bare = pl.when(stream != "").then(pl.col("text").str.replace(_HOST, "")).otherwise("text")
-    frame = frame.with_columns(stream=stream, text=bare).with_columns(header=pl.col("text").str.contains(_HEADER))
+    frame, cut = numbered_lines(first, text)
+    frame = frame.with_columns(header=pl.col("text").str.contains(_HEADER))
     begun = (frame["header"].cum_sum() > 0) | state.header
     state.header = bool(begun[-1])
     row = pl.col("text").str.contains(_ROW) & begun
@@ -144,12 +134,11 @@ def _block(first: int, text: str, state: _State, emit: Emit) -> None:
     )  # fmt: skip
     frame = frame.with_columns(how=how)
     _count(frame, state)
-    frame = frame.with_columns(table=pl.col("header").cum_sum().over("stream"))
+    frame = frame.with_columns(cycle=pl.col("header").cum_sum().cast(pl.Int64) + state.cycle)
     rows = frame.filter(pl.col("how") == "row")
     if len(rows):
         _rows(rows, state, emit)
-    for stream_, tables in frame.group_by("stream").agg(pl.col("header").sum()).iter_rows():
-        state.cycle[stream_] = state.cycle.get(stream_, -1) + int(tables)
+    state.cycle = int(frame["cycle"][-1])
 
 
 def _rows(rows: pl.DataFrame, state: _State, emit: Emit) -> None:
@@ -163,20 +152,17 @@ def _rows(rows: pl.DataFrame, state: _State, emit: Emit) -> None:
         value = pl.col(column).str.extract(rf"^([0-9.]+){unit}$", 1).cast(pl.Float64, strict=False)
         return pl.when(value <= high).then(value)
 
-    base = pl.col("stream").replace_strict(state.cycle, default=-1, return_dtype=pl.Int64)
-    rows = rows.sort("line").with_columns(
-        gpu=pl.col("g").cast(pl.Int32), host=pl.when((pl.col("stream") != "") & ~pl.col("stream").str.contains("^[0-9]+$")).then("stream"),
-        cycle=(pl.col("table").cast(pl.Int64) + base).clip(lower_bound=0),
+    rows = rows.with_columns(
+        gpu=pl.col("g").cast(pl.Int32),
         temp=number("t", "", 250), power_w=number("p", "W", 20_000), sm_clock=number("s", "Mhz", 1e5), mem_clock=number("m", "Mhz", 1e5),
         power_limit_w=number("cap", "W", 20_000), util_gpu=number("u", "%", 100),
     )  # fmt: skip
     state.first_line = state.first_line or int(rows["line"][0])
     columns = ["temp", "power_w", "power_limit_w", "sm_clock", "mem_clock", "util_gpu"]
     rows = _fine(rows, state)
-    emit("gpu_samples", rows.select("line", "host", "gpu", "cycle", *columns))
-    for row in rows.unique(["host", "gpu"], keep="first", maintain_order=True).iter_rows(named=True):  # one step per card
-        about = {"line": row["line"], "host": row["host"], "gpu": row["gpu"], "power_limit_w": row["power_limit_w"]}
-        state.cards.setdefault((row["host"] or "", row["gpu"]), about)
+    emit("gpu_samples", rows.select("line", "gpu", "cycle", *columns))
+    for row in rows.unique("gpu", keep="first", maintain_order=True).iter_rows(named=True):  # one step per card
+        state.cards.setdefault(row["gpu"], {k: row[k] for k in ("line", "gpu", "power_limit_w")})
 
 
 def _values(pairs: dict[str, str]) -> dict[str, float | None]:
@@ -209,7 +195,7 @@ def _cards(records: list[tuple[int, int, int, dict[str, str]]], state: _State, e
         bus = pairs.get("pci bus", "")
         about = {"line": line, "gpu": gpu, "name": series[1].strip() if series else None, "memory_mib": values["mem_total"]}
         about |= {"power_limit_w": values["power_limit_w"], "bus_id": bus if re.match(r"^[0-9A-Fa-f:.]{7,16}$", bus) else None}
-        state.cards.setdefault(("", gpu), about)
+        state.cards.setdefault(gpu, about)
     if rows:
         state.first_line = rows[0]["line"]
         types = {"line": pl.Int64, "gpu": pl.Int32, "cycle": pl.Int64} | dict.fromkeys(_KEYS, pl.Float64)
@@ -277,7 +263,7 @@ def _finish(state: _State, emit: Emit) -> None:
 
     if state.first_line is not None:
         emit("clocks", pl.DataFrame({"line": [state.first_line], "kind": ["none"]}))
-        types = {"line": pl.Int64, "host": pl.String, "gpu": pl.Int32, "name": pl.String, "bus_id": pl.String}
+        types = {"line": pl.Int64, "gpu": pl.Int32, "name": pl.String, "bus_id": pl.String}
         schema = types | {"memory_mib": pl.Float64, "power_limit_w": pl.Float64}
         emit("gpus", pl.DataFrame([{k: c.get(k) for k in schema} for c in state.cards.values()], schema=schema))
     send_oddities(emit, state.first_line or 1, state.odd, _NOTES)
@@ -382,7 +368,7 @@ class RocmSmi:
 
     def claims(self, head: Head) -> Claim | Refusal | None:
         """A header of the table with a row, or prose keys of JSON or CSV."""
-        text = head.text
+        text = plain_head(head).text
         if _WATCH.search(text) and not re.search(rf"(?m){_HEADER}\n", text):
             return Refusal(
                 70, "`watch rocm-smi` into a file holds screen differences: record with `while sleep 1; do rocm-smi; done > FILE`"
@@ -395,7 +381,7 @@ class RocmSmi:
             return Claim(90, "CSV of rocm-smi")
         if not re.search(rf"(?m){_HEADER}", text):
             return None
-        lines = [re.sub(_HOST, "", x.strip("`> \t\r")).strip() for x in text.split("\n")[:20_000]]
+        lines = [x.strip("`> \t\r") for x in text.split("\n")[:20_000]]
         if not any(re.search(_ROW, x) for x in lines):
             return Refusal(55, "a header of rocm-smi without a row that fits it")
         foreign = any(x and not re.search(rf"{_ROW}|{_HEADER}|{_FRAME}", x) for x in lines[:-1])
@@ -403,6 +389,10 @@ class RocmSmi:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `gpu_samples`, `gpus`, one `clocks` row and `quality` rows."""
+        return by_stream(source, emit, self._parse)
+
+    @staticmethod
+    def _parse(source: Readable, emit: Emit) -> Counts:
         state = _State()
         kind = _kind(source.head().text)
         if kind == "table":

@@ -1,18 +1,17 @@
--- Cards named in the files or given, with their catalogue row: the exact name first, then the longest prefix; memory decides variants.
-WITH cards AS (
-    SELECT DISTINCT regexp_replace(trim(name), '^NVIDIA ', '') AS bare, memory_mib FROM main.gpus WHERE name IS NOT NULL
+-- Cards named in the files or given, with their catalogue row: the exact name first, then the longest that begins it; memory decides
+-- between cards of one name, and where it is not known all of them stand.
+WITH named AS (
+    SELECT DISTINCT trim(name) AS bare, memory_mib FROM main.gpus WHERE name IS NOT NULL
     UNION
-    SELECT regexp_replace(trim(value), '^NVIDIA ', ''), NULL FROM main.given WHERE key = 'gpu.name'
+    SELECT trim(value), NULL FROM main.given WHERE key = 'gpu.name'
+), cards AS (
+    SELECT * FROM named QUALIFY memory_mib IS NOT NULL OR max(memory_mib) OVER (PARTITION BY gpu_key(bare)) IS NULL
 ), candidates AS (
     SELECT
-        c.bare, g.*, row_number() OVER (
+        c.bare, g.*, rank() OVER (
             PARTITION BY c.bare, c.memory_mib
-            ORDER BY regexp_replace(g.name_pattern, '^NVIDIA ', '') = c.bare DESC, length(g.name_pattern) DESC,
-                abs(coalesce(c.memory_mib / 1024, g.memory_gib) - g.memory_gib), g.mem_bw_gbs
+            ORDER BY length(gpu_key(g.name_pattern)) DESC, abs(c.memory_mib / 1024 - g.memory_gib)
         ) AS rank
-    FROM cards c
-    JOIN main.catalog_gpus g
-        ON c.bare = regexp_replace(g.name_pattern, '^NVIDIA ', '')
-        OR starts_with(c.bare, regexp_replace(g.name_pattern, '^NVIDIA ', '') || ' ')
+    FROM cards c JOIN main.catalog_gpus g ON gpu_fits(c.bare, g.name_pattern)
 )
 SELECT * EXCLUDE (rank) FROM candidates WHERE rank = 1

@@ -111,3 +111,9 @@ def test_beside_other_metrics() -> None:
     test_any_garbled_character_raises_nothing,
     test_noise_never_raises,
 ) = line_tests(PARSER, alphabet="DCGM_FI_{gpu=0,} 123456789.#\n")
+
+
+def test_labels_of_kubernetes_may_hold_anything() -> None:
+    labels = 'gpu="1",Hostname="h2",pod="vllm-1",label_x="a,b={c} gpu=\\"7\\""'
+    (row,) = rows(f"DCGM_FI_DEV_GPU_UTIL{{{labels}}} 3\n")
+    assert (row["gpu"], row["host"], row["util_gpu"]) == (1, "h2", 3)

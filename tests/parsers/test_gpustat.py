@@ -84,3 +84,14 @@ def test_json_broken_in_the_middle() -> None:
     test_any_garbled_character_raises_nothing,
     test_noise_never_raises,
 ) = line_tests(PARSER, alphabet='[]0123456789 NVIDIA|%°C,/MB\n{}:"gpus', twice=False)
+
+
+def test_several_hosts_in_one_file() -> None:
+    text = "".join(
+        f"box-{h}  Tue Feb  3 04:05:06 2026  580.95.05\n[0] NVIDIA L4 | 40'C, {n} % | 1 / 23034 MB |\n" for h, n in (("a", 5), ("b", 95))
+    )
+    assert [(r["host"], r["util_gpu"]) for r in rows(text)] == [("box-a", 5), ("box-b", 95)]
+    assert [(r["host"], r["gpu"]) for r in rows(text, "gpus")] == [("box-a", 0), ("box-b", 0)]
+    one = '{{"hostname": "box-{}", "query_time": "2026-02-03T04:05:06", "gpus": [{{"index": 0, "name": "NVIDIA L4", "utilization.gpu": {}}}]}}\n'
+    assert [(r["host"], r["util_gpu"]) for r in rows(one.format("a", 5) + one.format("b", 95))] == [("box-a", 5), ("box-b", 95)]
+    assert [r["host"] for r in rows(one.format("a", 5) * 2)] == [None, None]  # one machine needs no name

@@ -43,10 +43,25 @@ def test_rounds_by_time() -> None:
     assert [(r["cycle"], r["gpu"]) for r in got] == [(0, 0), (0, 1), (1, 0), (1, 1)]
 
 
-@pytest.mark.parametrize("name", ["x", "/opt/my server", "a, b, c", "C:\\x,y.exe", "[Not Found]"])
+@pytest.mark.parametrize("name", ["x", "/opt/my server", "a, b, c", "C:\\x,y.exe"])
 def test_names(name: str) -> None:
     (got,) = rows(HEAD + row(0, 1, 0, name=name))
     assert got["name"] == name.replace(", ", ",") and got["mem_used"] == 10
+
+
+def test_a_word_for_no_name_is_none() -> None:
+    assert {rows(HEAD + row(0, 1, 0, name=name))[0]["name"] for name in ("[Not Found]", "[Insufficient Permissions]")} == {None}
+
+
+def test_rows_without_header_are_refused_with_a_reason() -> None:
+    for ids in ("", "GPU-12345678-1234-1234-1234-123456789ab0, "):
+        found = PARSER.claims(Source.from_text(f"{ids}1508004, ./x, 1002 MiB\n{ids}1508005, ./y, 2 MiB\n").head())
+        assert isinstance(found, Refusal) and "header" in found.missing
+
+
+def test_a_mig_instance_is_no_card() -> None:
+    got = rows("pid, process_name, gpu_uuid, used_gpu_memory [MiB]\n1, a, MIG-12345678-1234-1234-1234-123456789abc, 5 MiB\n")
+    assert [r["gpu"] for r in got] == [None]
 
 
 @pytest.mark.parametrize("word", ["[N/A]", "[Not Supported]", "[Insufficient Permissions]", "N/A"])

@@ -286,3 +286,19 @@ def test_noise_never_raises(text: str) -> None:
         rows, counts = rows_of(PARSER, body)
         assert counts.matched == len(rows.get("gpu_samples", []))
         claim(body)
+
+
+def test_csv_with_units_in_the_header_or_behind_values() -> None:
+    head = "#Date, Time, gpu [Idx], pwr [W], sm [%], rxpci [KB/s], fb [MB]\n"
+    (row,) = samples(head + "20260102, 10:00:00, 0, 300, 99, 12000, 100\n")
+    assert (row["gpu"], row["power_w"], row["util_gpu"], row["pcie_rx"], row["mem_used"]) == (0, 300, 99, 12, 100)
+    assert row["time"] == 1767348000
+    (row,) = samples("# gpu, pwr, sm, fb\n0, 300 W, 99 %, 100 MB\n")
+    assert (row["power_w"], row["util_gpu"], row["mem_used"]) == (300, 99, 100)
+
+
+def test_csv_without_header_is_refused_with_a_reason() -> None:
+    row = "{}, 300, 57, -, 99, 72, 0, 0, 0, 0, 10501, 2610, 0, 0, 100, 2, 0, -, -, 0, 5, 6\n"
+    refusal = PARSER.claims(Source.from_text(row.format(0) + row.format(1)).head())
+    assert isinstance(refusal, Refusal) and "header" in refusal.missing
+    assert PARSER.claims(Source.from_text("1,2,3,4,5,6,7,8,9\n" * 3).head()) is None

@@ -72,12 +72,21 @@ def test_links() -> None:
 
 
 def test_messages() -> None:
-    got = claim("GPU 0: NVIDIA L4 (UUID: GPU-12345678)\nNVML: Unable to retrieve Nvlink information as all links are inActive\n")
-    assert isinstance(got, Refusal)
+    text = "GPU 0: NVIDIA L4 (UUID: GPU-12345678)\nNVML: Unable to retrieve Nvlink information as all links are inActive\n"
+    assert isinstance(claim(text), Claim)  # it names the card
+    assert isinstance(claim(text.partition("\n")[2]), Refusal)
     assert isinstance(claim("\t Link 0: 25 GB/s\n"), Refusal)
-    assert claim("GPU 0: NVIDIA L4 (UUID: GPU-12345678-1234-1234-1234-123456789abc)\n") is None  # nvidia-smi -L
+    assert claim("GPU 0: what I call my card\n") is None
     text = CARD.format(0) + "\t Link 0: twenty GB/s\n"
     assert rows_of(PARSER, text)[1].near_miss == 1
+
+
+def test_names_in_prose_are_no_cards() -> None:
+    assert claim("I would buy\nGPU 0: NVIDIA H100 80GB HBM3\nGPU 1: NVIDIA H200\n") is None
+    text = "GPU 0: NVIDIA H200\nGPU models and configuration: GPU 0: NVIDIA GeForce RTX 4090\nGPU 1: NVIDIA L4\n\nGPU 2: NVIDIA H200\n"
+    found = rows_of(PARSER, text)[0]
+    assert isinstance(claim(text), Claim)
+    assert [(r["gpu"], r["name"]) for r in found["gpus"]] == [(0, "NVIDIA GeForce RTX 4090"), (1, "NVIDIA L4")]
 
 
 # ---------------------------------------------------------------- open-ended input

@@ -62,7 +62,7 @@ def test_aliases_and_precedence() -> None:
         "00000000:65:00.0, NVIDIA L4, 2040 MHz, 6251 MHz, 61.00 W, 70.11 W, 72.00 W, 60.00 W, 1, 4, 8, 16x, N/A, Disabled, 570.86.10\n"
     )
     (row,) = samples(text)
-    assert column([row], "sm_clock", "mem_clock", "power_w", "power_limit_w") == [(2040, 6251, 70.11, 60)]
+    assert column([row], "sm_clock", "mem_clock", "power_w", "power_limit_w") == [(2040, 6251, 61, 60)]
     assert column([row], "pcie_gen", "pcie_gen_max", "pcie_width", "pcie_width_max", "mem_temp") == [(1, 4, 8, 16, None)]
     (card,) = cards(text)
     assert column([card], "name", "bus_id", "driver", "mig", "power_limit_w") == [("NVIDIA L4", "00000000:65:00.0", "570.86.10", False, 60)]
@@ -85,7 +85,14 @@ def test_draw_falls_back_where_it_has_no_value() -> None:
         "[GPU is lost]",
         "[Function Not Found]",
         "ERR!",
+        "ERR",
         "-",
+        "--",
+        "Unknown",
+        "Insufficient Permissions",
+        "Function Not Found",
+        "GPU requires reset",
+        "None",
         "",
         "[New]",
     ],
@@ -120,7 +127,68 @@ def test_event_reasons() -> None:
         "index, clocks_event_reasons.hw_thermal_slowdown, clocks_event_reasons.gpu_idle, clocks_throttle_reasons.unknown\n"
         "0, Active, Not Active, Active\n1, [N/A], [N/A], Active\n2, [N/A], Active, Not Active\n"
     )
-    assert column(samples(flags), "event_reasons") == [0x40, None, 0x01]
+    assert column(samples(flags), "event_reasons") == [None, None, None]  # nothing was asked about power
+    assert kinds(flags)["reasons-partial"] == 2
+    flags = flags.replace("gpu_idle", "sw_power_cap")
+    assert column(samples(flags), "event_reasons") == [0x40, None, None]
+    assert column(samples(flags.replace("[N/A]", "Not Active")), "event_reasons") == [0x40, 0, 0x04]
+
+
+@pytest.mark.parametrize(
+    ("printed", "seconds", "kind", "resolution"),
+    [
+        ("2026/01/02 10:00:00.250", 1767348000.25, "local-no-zone", 0.001),
+        ("2026-01-02 10:00:00", 1767348000.0, "local-no-zone", 1.0),
+        ("2026-01-02T10:00:00.250Z", 1767348000.25, "utc", 0.001),
+        ("2026-01-02T12:00:00+02:00", 1767348000.0, "utc", 1.0),
+        ("2026-01-02 04:30:00-0530", 1767348000.0, "utc", 1.0),
+        ("1767348000.250", 1767348000.25, "utc", 0.001),
+        ("1767348000", 1767348000.0, "utc", 1.0),
+        ("01/02/2026 10:00", None, "none", None),  # January or February?
+        ("02.01.2026 10:00:00", None, "none", None),
+    ],
+)
+def test_times_that_scripts_write(printed: str, seconds: float | None, kind: str, resolution: float | None) -> None:
+    found = rows_of(PARSER, f"timestamp, index, utilization.gpu [%]\n{printed}, 0, 50 %\n")[0]
+    assert column(found["gpu_samples"], "time") == [seconds]
+    assert column(found["clocks"], "kind", "resolution_s") == [(kind, resolution)]
+
+
+def test_a_row_that_another_log_quotes_is_no_row() -> None:
+    text = "timestamp, index, utilization.gpu [%], power.draw [W]\n" + "".join(f"{stamp(1000 * k)}, 0, 5{k} %, 90.00 W\n" for k in range(3))
+    quoted = text + f"INFO {stamp(1500)}, 0, 99 %, 1.00 W\nprompt: {stamp(1500)}, 0, 99 %, 1.00 W\n"
+    assert samples(quoted) == samples(text)
+
+
+def test_a_list_of_cards_without_a_reading() -> None:
+    text = "index, name, pci.bus_id, driver_version\n0, NVIDIA L4, 00000000:41:00.0, 570.86.10\n"
+    assert isinstance(claim(text), Claim) and samples(text) == []
+    assert column(cards(text), "gpu", "name", "bus_id", "driver") == [(0, "NVIDIA L4", "00000000:41:00.0", "570.86.10")]
+    assert claim("index, name\n0, anything\n") is None
+
+
+def test_a_file_of_two_queries_is_shared() -> None:
+    text = "index, memory.used [MiB]\n0, 100 MiB\npid, process_name, used_gpu_memory [MiB]\n123, python, 100 MiB\nindex, memory.used [MiB]\n0, 101 MiB\n"
+    found = claim(text)
+    assert isinstance(found, Claim) and found.shares
+    assert column(samples(text), "mem_used") == [100, 101]
+
+
+def test_times_of_two_kinds_are_not_mixed() -> None:
+    text = "timestamp, index, utilization.gpu [%]\n2026-01-02T10:00:00Z, 0, 50 %\n2026/01/02 12:00:01.000, 0, 51 %\n"
+    assert column(samples(text), "time") == [1767348000.0, None]
+    assert kinds(text)["mixed-clocks"] == 1
+
+
+def test_a_column_of_hosts_and_files_put_together() -> None:
+    text = "hostname, timestamp, index, utilization.gpu [%], name\n" + "".join(
+        f"box-{h}, {stamp(0)}, {g}, {h}{g} %, NVIDIA L4\n" for h in "ab" for g in range(2)
+    ).replace("a0 %", "10 %").replace("a1 %", "11 %").replace("b0 %", "20 %").replace("b1 %", "21 %")
+    assert column(samples(text), "host", "gpu", "util_gpu") == [("box-a", 0, 10), ("box-a", 1, 11), ("box-b", 0, 20), ("box-b", 1, 21)]
+    assert column(cards(text), "host", "gpu") == [("box-a", 0), ("box-a", 1), ("box-b", 0), ("box-b", 1)]
+    one = "index, uuid, utilization.gpu [%]\n0, GPU-12345678-1234-1234-1234-12345678900{}, 5 %\n"
+    assert kinds(one.format(1) + one.format(2)).get("other-card") == 1
+    assert "other-card" not in kinds(one.format(1) + one.format(1))
 
 
 def test_rounds_by_index_and_header() -> None:

@@ -11,6 +11,8 @@ from gpuverdict.engine.testing import check_samples, rows_of
 from gpuverdict.parsers.nvidia_smi_table import PARSER
 from open_ended import line_tests
 
+SAMPLE = PARSER.samples[0].text
+
 
 def rows(text: str | bytes, table: str = "gpu_samples") -> list[dict[str, Any]]:
     return rows_of(PARSER, text)[0].get(table, [])
@@ -60,6 +62,16 @@ def test_the_date_belongs_to_its_own_table() -> None:
     assert [r["time"] for r in got] == [1730228401.0, None]
 
 
+@pytest.mark.parametrize("word", ["N/A", "ERR!", "[N/A]", "Unknown Error", "GPU requires reset", "GPU is lost", "Not Supported"])
+def test_words_in_place_of_a_value(word: str) -> None:
+    line = f"| N/A  {word:>5}    P0           {word} /  350W |   11950MiB /  46068MiB | {word}      Default |"
+    text = SAMPLE.replace("| N/A   61C    P0            308W /  350W |   11950MiB /  46068MiB |     93%      Default |", line)
+    assert text != SAMPLE
+    (row, _) = rows(text)
+    assert [row[k] for k in ("temp", "power_w", "util_gpu")] == [None] * 3
+    assert (row["power_limit_w"], row["mem_used"]) == (350, 11950)
+
+
 def test_one_table_per_second() -> None:
     got = rows(table(1, util=10) + table(1, util=20) + table(1, util=30) + table(2, util=40))
     assert [(r["util_gpu"], r["cycle"]) for r in got] == [(10, 0), (40, 1)]
@@ -73,6 +85,7 @@ def test_hosts_before_every_line() -> None:
     b = [f"node-b: {x}" for x in table(1, util=90).splitlines()]
     text = "\n".join(x for pair in zip(a, b) for x in pair) + "\n"
     assert [(r["host"], r["util_gpu"], r["cycle"]) for r in rows(text)] == [("node-a", 10, 0), ("node-b", 90, 0)]
+    assert {r["time"] for r in rows(text)} == {r["time"] for r in rows(table(1))} != {None}
     ranks = "\n".join(f"{k}: {x}" for x in table(1).splitlines() for k in (0, 1)) + "\n"
     assert [r["host"] for r in rows(ranks)] == [None, None]
 
