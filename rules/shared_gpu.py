@@ -27,7 +27,8 @@ WITH timed AS (
     SELECT p.*, c.offset_s IS NOT NULL AND p.time IS NOT NULL AS on_axis, coalesce(c.uncertainty_s, 1) AS own_unc_s,
         coalesce(c.estimated, FALSE) AS own_estimated, b.label AS bound
     FROM main.gpu_processes p LEFT JOIN main.clocks c USING (source_id) LEFT JOIN main.bindings b USING (source_id)
-    WHERE p.pid IS NOT NULL AND coalesce(p.kind, 'C') LIKE '%C%'
+    -- a list that does not name the card says nothing about two processes on one
+    WHERE p.pid IS NOT NULL AND p.gpu IS NOT NULL AND coalesce(p.kind, 'C') LIKE '%C%'
 ), placed AS MATERIALIZED (
     SELECT s.scope_id, 1 AS in_load, t.* EXCLUDE (on_axis, own_unc_s, own_estimated, bound) FROM timed t
         JOIN main.scopes s ON s.label = t.bound

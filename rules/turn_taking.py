@@ -64,8 +64,9 @@ WITH means AS (
 ), foreign_processes AS (
     -- two different compute processes on one card in one round: somebody else works there too
     SELECT count(*) AS foreign_seen FROM (
-        SELECT source_id, cycle, gpu FROM main.gpu_processes WHERE pid IS NOT NULL AND coalesce(kind, 'C') LIKE '%C%' AND coalesce(util_gpu, 1) > 0
-        GROUP BY source_id, cycle, gpu HAVING count(DISTINCT pid) > 1
+        SELECT source_id, cycle, host, gpu FROM main.gpu_processes
+        WHERE pid IS NOT NULL AND gpu IS NOT NULL AND coalesce(kind, 'C') LIKE '%C%' AND coalesce(util_gpu, 1) > 0
+        GROUP BY source_id, cycle, host, gpu HAVING count(DISTINCT pid) > 1
     )
 )
 SELECT
