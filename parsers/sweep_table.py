@@ -132,7 +132,8 @@ class Reading:
     nearly: bool = False
 
 
-_TOOLS = ({"s tg t/s"}, {"s pp t/s"}, {"n kv"}, {"test", "t/s"}, {"failures/s"}, {"request id"}, {"timestamp", "type"})
+_TOOLS = ({"s tg t/s"}, {"s pp t/s"}, {"n kv"}, {"test", "t/s"}, {"failures/s"}, {"request id"}, {"timestamp", "type"},
+          {"benchmark", "per second", "concurrency"})  # fmt: skip
 
 
 class NotASweep(Exception):
