@@ -124,7 +124,7 @@ class Source:
             while True:
                 raw = _read_up_to(stream, size)
                 text = held + _drop_marks(decoder.decode(raw, final=not raw))
-                ready = text if not raw else _UNFINISHED.sub("", text)
+                ready = text if not raw else _finished(text)
                 held = text[len(ready) :]
                 ready = _join_line_ends(_drop_colours(ready))
                 if ready:
@@ -181,7 +181,13 @@ def _drop_marks(text: str) -> str:
 
 
 _COLOUR = re.compile(r"\x1b\[[0-9;:]*m|\x1b\[[0-2]?K")
-_UNFINISHED = re.compile(r"\r+\Z|\r*\x1b(?:\[[0-9;:]{0,20})?\Z")
+_HALF = re.compile(r"\x1b(?:\[[0-9;:]*)?")
+
+
+def _finished(text: str) -> str:
+    """A text without the carriage returns and the half colour at its end."""
+    at = text.rfind("\x1b", -24)
+    return (text[:at] if at >= 0 and _HALF.fullmatch(text, at) else text).rstrip("\r")
 
 
 def _drop_colours(text: str) -> str:

@@ -257,6 +257,7 @@ class GuidellmConsole:
 
     name = "guidellm-console"
     api = 1
+    beyond = _TITLES
 
     @property
     def samples(self) -> Sequence[Sample]:

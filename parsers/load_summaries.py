@@ -394,6 +394,7 @@ class LoadSummaries:
 
     name = "load-summaries"
     api = 1
+    beyond = ("Requests/sec:", "http_reqs...", "# reqs ")
 
     @property
     def samples(self) -> Sequence[Sample]:

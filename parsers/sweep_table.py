@@ -31,7 +31,7 @@ Known traps: `1.00×` is a ratio; `8/8` completed; ranges, bounds, `OOM`, `—` 
 thousands or be decimal (decided per column, else NULL and a near miss); tok/s per GPU is not the aggregate; columns of settings and
 prefill rates are not measurements. The last cell of a file that ends without a line end may be cut: NULL, unless a pipe closes it.
 Tables of tools with a parser of their own (llama-bench, batched-bench, the benchmark consoles) and per-request tables are left alone.
-A table that starts after the first 256 KiB of a file whose head holds none is not found: a source is claimed by its head.
+A table that starts after the first 256 KiB is found where its lines or those around it hold a rule or a word for streams or token rates.
 """
 
 from __future__ import annotations
@@ -428,6 +428,26 @@ class SweepTable:
 
     name = "sweep-table"
     api = 1
+    beyond = (
+        "Nutzer",
+        "Token/s",
+        "|--",
+        "|:-",
+        "| --",
+        "| :-",
+        "-|-",
+        "-+-",
+        "━",
+        "│",
+        "┃",
+        "oncurren",
+        "tok/s",
+        "tok_s",
+        "t/s",
+        "tps",
+        "TPS",
+        "treams",
+    )
 
     @property
     def samples(self) -> Sequence[Sample]:

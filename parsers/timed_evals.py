@@ -108,6 +108,7 @@ class TimedEvals:
 
     name = "timed-evals"
     api = 1
+    beyond = ("Output throughput: ", "Output tokens per second: ")
 
     @property
     def samples(self) -> Sequence[Sample]:
