@@ -71,14 +71,27 @@ _BANNER = (
     r"(?i)^\W*(?:[a-z]+\W+){0,3}?(\d{1,6})\s+(?:concurrent|parallel|simultaneous)\s+(?:streams?|requests?|"
     r"users?|clients?|sessions?|connections?)\b"
 )
+_LEAD = r"(?:(?:results?|testing|running|run|bench\w*|tests?|level|step|sweep|case|load|with|for|at)[\s:,-]+){0,3}"
 _ALONE = (
-    r"(?i)^[\s#=>*\[(-]*(?:(?:max )?concurrency(?: level)?|concurrent (?:users|requests|streams|clients)|n_parallel|"
+    rf"(?i)^[\s#=>*\[(-]*{_LEAD}(?:(?:(?:max )?concurrency(?: level)?|concurrent (?:users|requests|streams|clients)|n_parallel|"
     r"streams|users|clients|"
-    r"parallel(?: requests)?|conc|c|n)\s*[:=]\s*(\d{1,6})[\s=*\])#-]*$"
+    r"parallel(?: requests)?|conc|c|n)\s*[:=]\s*(\d{1,6})|(?:concurrency(?: level)?|concurrent (?:users|requests|streams|clients))"
+    r"\s+(\d{1,6}))[\s=*\])#:.-]*$"
 )
 _SUFFIXED = (
     r"(?i)^\s*[\w.-]*(?:tps|tok_?s|throughput|tput|agg\w*|per_stream\w*|ttft\w*|latency\w*|"
     r"wall\w*)[\w.-]*[_-](?:n|c|conc|x)(\d{1,6})\s*[:=]"
+)
+_RATE = r"(?:tok(?:en)?s?/s(?:ec\w*)?|t/s|tps|tok(?:en)?s? per sec\w*)"
+_LED = (
+    rf"(?i)^[\s>*#•\[(-]*(?:(?:concurrency|concurrent (?:users|requests|streams|clients)|{_MANY}|bs|batch(?: size)?)\s?[=:@]?\s?(\d{{1,6}})|"
+    rf"[cn]\s?[=:]\s?(\d{{1,6}})|(\d{{1,6}})\s?[x×]?\s?(?:{_MANY})(?:\s(?:requests?|streams?|users?|clients?|sessions?))?)"
+    r"(?:\s?[\])*_]*\s?(?::|→|=>|->|—|–|-|\||\]|\))\s+(\S.*)|\s+([~≈*]*\d.*))$"
+)
+_LED_RATE = rf"(?i)\d\*{{0,2}}\s?{_RATE}(?:\W|$)"
+_ROW_LOAD = (
+    rf"(?i)^[\s>]*[{_S}]?[\s*_`]*((?:c|n|bs?|np|{_MANY}|concurrency|batch)\s?[=:@×x]\s?\d{{1,6}}|(?:concurrency|conc)\s\d{{1,6}}|"
+    rf"\d{{1,6}}\s?[x×]?\s?(?:{_MANY})(?:\s(?:requests?|streams?|users?|clients?|sessions?))?)[\s*_`]*(?:[{_S}]|\s\s)"
 )
 HEADING = r"(?i)^\s*(?:>\s*)*(?:#{1,6}\s+(.{1,120})|\*\*([^*|]{1,120})\*\*:?|(?:table|figure|tabelle|tableau)\s*\d*\s*[:.]\s*(.{1,120}))$"
 
@@ -89,15 +102,19 @@ def starts(lines: pl.Series) -> list[tuple[int, str]]:
 
     frame = pl.DataFrame({"line": lines})
     text = pl.when(pl.col("line").str.len_bytes() <= 1500).then(pl.col("line")).otherwise(pl.lit(""))
+    text = text.str.replace_all(r"<[a-zA-Z/][^<>|]{0,40}>", " ")
     side = pl.when((text.str.len_bytes() <= 600) & text.str.contains(_SIDE_HINT)).then(text).otherwise(pl.lit(""))
     data = text.str.contains(_DATA)
     soon = data.shift(-1).fill_null(False) | data.shift(-2).fill_null(False) | data.shift(-3).fill_null(False)
     json = text.str.contains(r"^\s*[{\[]?\s*[{\"]\w+\"?\s*:")
+    led = text.str.contains(_ROW_LOAD)
+    led_soon = led.shift(-1).fill_null(False) | led.shift(-2).fill_null(False) | led.shift(-3).fill_null(False)
     kinds = {
-        "table": soon & ((text.str.contains(_MEASURE) & text.str.contains(_HEADER)) | side.str.contains(_SIDEWAYS)),
+        "table": soon & ((text.str.contains(_MEASURE) & (text.str.contains(_HEADER) | led_soon)) | side.str.contains(_SIDEWAYS)),
         "inline": ~json & text.str.contains(_KEYED) & text.str.contains(_KEYED_VALUE),
         "block": ~json & (text.str.contains(_BANNER) | text.str.contains(_ALONE)),
         "suffix": ~json & text.str.contains(_SUFFIXED),
+        "told": ~json & text.str.contains(_LED) & text.str.contains(_LED_RATE),
     }
     marks = frame.select(**kinds).with_row_index("i").filter(pl.any_horizontal(*kinds))
     rows = marks.to_dict(as_series=False)
@@ -180,14 +197,32 @@ def _table_at(lines: Sequence[str], at: int) -> Grid | None:
     for layout in _layouts(lines[at]):
         split = _splitter(layout)
         header = split(lines[at])
-        if not header or len(header) < 2 or len(header) > 80 or not _is_load(header):
+        if not header or len(header) < 2 or len(header) > 80:
             continue
         while len(header) > 2 and not header[-1]:
             header.pop()
+        loads = _is_load(header)
+        if not loads and layout not in ("pipe", ",", ";", "\t"):
+            continue
         grid = _rows(lines, at, header, split, layout)
-        if grid.rows:
+        if grid.rows and (loads or _load_in_cells(grid)):
             return grid
     return None
+
+
+_CELL_LOAD = re.compile(_ROW_LOAD)
+
+
+def _load_in_cells(grid: Grid) -> bool:
+    """A column whose every cell says the concurrency itself ("c=4", "4 users"), whatever its header: it becomes the concurrency."""
+    for n in range(min(3, len(grid.header))):
+        found = [_CELL_LOAD.match(f"{cells[n]}  ") for _, cells in grid.rows]
+        if len(found) >= 2 and all(found):
+            grid.header = [*grid.header[:n], "concurrency", *grid.header[n + 1 :]]
+            digits = [re.sub(r"\D", "", m[1]) for m in found if m]
+            grid.rows = [(i, [*cells[:n], d, *cells[n + 1 :]]) for (i, cells), d in zip(grid.rows, digits)]
+            return True
+    return False
 
 
 def _fitted(line: str, split: Any, width: int, blanks: bool) -> list[str] | None:
@@ -297,7 +332,7 @@ def _blocks_at(lines: Sequence[str], at: int) -> Grid | None:
     while i < len(lines) and idle <= 20:
         found = re.search(_BANNER, lines[i]) or re.search(_ALONE, lines[i])
         if found and len(lines[i]) <= 200:
-            records.append((i, {"concurrency": found.group(1)}))
+            records.append((i, {"concurrency": next(g for g in found.groups() if g)}))
             bare = re.match(r"(?i)^\W*([cn])\s*[:=]", lines[i])
             load = bare.group(1) if bare else load
             status[i], idle, closed = "matched", 0, False
@@ -346,8 +381,48 @@ def _suffixed_at(lines: Sequence[str], at: int) -> Grid | None:
     return grid
 
 
+_PIECE = re.compile(
+    rf"(?i)(?P<a>[a-z][\w/ -]{{0,30}}?)?\s*[:=]?\s*(?P<v>[~≈]?\d[\d.,]*k?)\s?(?P<u>{_RATE}|ms|s|sec|min)?(?:\s+(?P<b>(?:[a-z/][\w /-]{{0,30}})))?"
+)
+
+
+def _pieces(text: str) -> dict[str, str]:
+    """`120.8 tok/s aggregate (30.2 per stream), TTFT 310 ms` as key and value; the unit of a rate belongs to its key."""
+    out: dict[str, str] = {}
+    for part in re.split(r"[,;()|·]\s|[()]|\s(?:and|und|et)\s", re.sub(r"[*`]", "", text) + " "):
+        found = _PIECE.fullmatch(part.strip(" *_`.:→-!"))
+        if not found:
+            continue
+        rate = bool(found["u"]) and bool(re.fullmatch(rf"(?i){_RATE}", found["u"]))
+        words = " ".join(w for w in (found["a"], found["b"], "tok/s" if rate else "") if w)
+        if words:
+            out.setdefault(words.lower(), found["v"] + ("" if rate or not found["u"] else f" {found['u']}"))
+    return out
+
+
+def _told_at(lines: Sequence[str], at: int) -> Grid | None:
+    """Lines that begin with their concurrency and go on in words: `4 streams: 120.8 tok/s aggregate (30.2 per stream)`. One such line is
+    an anecdote; two with different concurrencies are a sweep."""
+    records: list[tuple[int, dict[str, str]]] = []
+    i = at
+    while i < len(lines) and i <= (records[-1][0] if records else at) + 2:
+        found = re.match(_LED, lines[i]) if len(lines[i]) <= 300 else None
+        if found and re.search(_LED_RATE, lines[i]):
+            number, rest = (g for g in found.groups() if g)
+            records.append((i, {"concurrency": number, **_pieces(rest)}))
+        elif lines[i].strip() and records:
+            break
+        i += 1
+    if len({r["concurrency"] for _, r in records}) < 2:
+        return None
+    grid = _grid_of(records, "concurrency")
+    grid.status = {i: "matched" for i, _ in records}
+    grid.stop, grid.runs_on = records[-1][0] + 1, i >= len(lines)
+    return grid
+
+
 # (lines, index where one of that kind may begin) -> the table there, or None
-READERS = {"table": _table_at, "inline": _inline_at, "block": _blocks_at, "suffix": _suffixed_at}
+READERS = {"table": _table_at, "inline": _inline_at, "block": _blocks_at, "suffix": _suffixed_at, "told": _told_at}
 
 
 def cut_end(grid: Grid, last: int, text: str) -> None:
