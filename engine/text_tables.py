@@ -310,8 +310,12 @@ def _inline_at(lines: Sequence[str], at: int) -> Grid | None:
     load, i = "", at
     while i < len(lines) and i <= (records[-1][0] if records else at) + 3:
         found = re.search(_KEYED, lines[i])
-        pairs = _pairs(lines[i]) if found and len(lines[i]) <= 2000 and not _CONSOLE.search(lines[i]) else {}
+        pairs = _pairs(lines[i]) if found and len(lines[i]) <= 600 and not _CONSOLE.search(lines[i]) else {}
         key = next((k for k in pairs if meaning(k).role == "concurrency"), "")
+        # a letter or a batch counts only where the line begins with it: `SamplingParams(n=1)` is an argument
+        weak = bool(key) and meaning(key).rank == 1
+        if weak and (key != next(iter(pairs)) or re.search(rf"\w\(\s*{re.escape(key)}\s?[=:]", lines[i])):
+            key = ""
         if key and (not load or key == load):
             load = key
             records.append((i, pairs))

@@ -511,6 +511,9 @@ def test_told_per_stream_beside_the_total() -> None:
         "4 users: 42.0 tok/s\n4 users: 43.0 tok/s\n",
         "1 user complained, 40 tok/s is slow\nwe have 8 users\n",
         "c=4: hello\nc=8: 40 tok/s\n",
+        "INFO Received request r-1: prompt: 'throughput: 9.0 tokens/s, Running: 9', params: SamplingParams(n=1), lora_request: None.\n",
+        "INFO request done: SamplingParams(n=4, max_tokens=5), throughput=8.5 tok/s wall=3s\n",
+        "INFO throughput=8.5 tok/s wall=3s n=4\n",
     ],
 )
 def test_talk_is_no_sweep(text: str) -> None:
