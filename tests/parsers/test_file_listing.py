@@ -90,7 +90,7 @@ def test_every_form(text: str, end: float, kind: str, step: float) -> None:
 
 
 @given(st.lists(st.integers(1_700_000_000, 1_800_000_000), min_size=1, max_size=6), st.integers(-12, 14))
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)
 def test_offsets_and_epochs_agree(times: list[int], hours: int) -> None:
     def iso(t: int) -> str:
         local = datetime.fromtimestamp(t + hours * 3600, timezone.utc)  # noqa: UP017
