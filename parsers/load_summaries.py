@@ -1,6 +1,6 @@
-"""What generic HTTP load tools print or export at the end of a run: hey, oha, k6 and locust.
+"""What generic HTTP load tools print or export at the end of a run: hey, oha, k6, locust and ab.
 
-**Reads** the `Summary:` of hey and oha, the end-of-test summary of k6 (to 0.5x with `✓`/`✗`, from 1.0 with `out of`, compact or full), the
+**Reads** the `Summary:` of hey and oha, the report of ab (ApacheBench), the end-of-test summary of k6 (to 0.5x with `✓`/`✗`, from 1.0 with `out of`, compact or full), the
 JSON of `k6 run --summary-export` and of `handleSummary`, and the tables of headless locust (0.x to 2.x); alone, several in one file, or
 between other lines. The files these tools write request by request are read by load-tools.
 
@@ -14,7 +14,8 @@ between other lines. The files these tools write request by request are read by 
 
 **Traps.** oha chooses one unit for all its times, and over ten seconds that unit is `10 sec`: `Average: 1.5 10 sec` is 15 s. In old summaries
 of k6 the `✓` of `http_req_failed` counts the failures. Where answers other than 2xx went into the latencies, these are NULL; k6's line
-`{ expected_response:true }` is about the others and is used. A rate over failed requests is NULL. These tools know no tokens. locust
+`{ expected_response:true }` is about the others and is used. A rate over failed requests is NULL. These tools know no tokens. ab
+counts answers of another length than the first one as failed, which those of a model are: only its other kinds of failure count. locust
 prints its table again and again, with the current rate: only the last table after `Shutting down` has the rate of the run.
 """
 
@@ -380,9 +381,56 @@ class _Locust:
         self.rows, self.users, self.ended, self.mode, self.lines = {}, None, False, "", 0
 
 
+# --- ab --------------------------------------------------------------------------------------------------------------------------------
+
+_AB = re.compile(
+    r"[\s>#]*(?:(?P<load>Concurrency Level: +(?P<c>\d+))|Time taken for tests: +(?P<wall>[0-9.]+) seconds|Complete requests: +(?P<done>\d+)"
+    r"|Failed requests: +(?P<bad>\d+)|\(Connect: (?P<connect>\d+), Receive: (?P<receive>\d+), Length: \d+, Exceptions: (?P<thrown>\d+)\)"
+    r"|Non-2xx responses: +(?P<refused>\d+)|Requests per second: +(?P<rate>[0-9.]+) \[#/sec\] \(mean\)"
+    r"|Time per request: +(?P<mean>[0-9.]+) \[ms\] \(mean\)|99% +(?P<p99>\d+)"
+    r"|(?P<rest>Time per request: .*across all concurrent requests\)|(?:100|[1-9]\d)% +\d+(?: \(longest request\))?))\s*"
+)
+
+
+class _ApacheBench:
+    """Reports of ab."""
+
+    def __init__(self, out: _Out) -> None:
+        self.out = out
+        self.seen: dict[str, str] = {}
+        self.line, self.lines = 0, 0
+
+    def take(self, line: int, text: str) -> bool:
+        found = _AB.fullmatch(text)
+        if not found or (not self.seen and not found["load"]):
+            return False
+        if found["load"]:
+            self.close()
+            self.line = line
+        self.lines += 1
+        self.seen |= {k: v for k, v in found.groupdict().items() if v is not None}
+        return True
+
+    def close(self) -> None:
+        seen = {k: float(v) for k, v in self.seen.items() if re.fullmatch(r"[0-9]{1,12}(?:\.[0-9]{1,12})?", v)}
+        lines, self.seen, self.lines = self.lines, {}, 0
+        if not {"c", "wall", "done", "bad", "rate"} <= set(seen):
+            self.out.counts.other += lines
+            return
+        self.out.counts.matched += lines
+        unanswered = sum(seen[k] for k in ("connect", "receive", "thrown")) if "connect" in seen else (0.0 if not seen["bad"] else None)
+        refused = seen.get("refused", 0.0)
+        row: Row = {"line": self.line, "concurrency": seen["c"] or None, "requests": seen["done"], "wall_s": seen["wall"] or None}
+        if unanswered is not None:
+            failed = min(seen["done"], unanswered + refused)
+            row |= {"completed": seen["done"] - failed, "failed": failed}
+        row |= {"req_s": seen["rate"] or None, "e2e_mean_ms": seen.get("mean") or None, "e2e_p99_ms": seen.get("p99") or None}
+        self.out.step(row, None if unanswered is None else refused + unanswered, 0.0)
+
+
 # --- the parser ------------------------------------------------------------------------------------------------------------------------
 
-_HINT = r"Summary:|Total:|Average:|Requests/sec|Slowest:|Fastest:|Success rate:|% +in |Size/|\]\s|distribution|http_req|iteration|expected_resp|vus|running|\* |█|execution:|# reqs|Aggregated|\||---|All users|Locust|Shutting|\d+\s+\d+\s+\d+"
+_HINT = r"Concurrency Level|Time taken for|requests:|Requests per|Time per|\(Connect:|Non-2xx|^ +\d+% +\d|Summary:|Total:|Average:|Requests/sec|Slowest:|Fastest:|Success rate:|% +in |Size/|\]\s|distribution|http_req|iteration|expected_resp|vus|running|\* |█|execution:|# reqs|Aggregated|\||---|All users|Locust|Shutting|\d+\s+\d+\s+\d+"
 
 
 def _k6_like(keys: set[str]) -> bool:
@@ -394,7 +442,7 @@ class LoadSummaries:
 
     name = "load-summaries"
     api = 1
-    beyond = ("Requests/sec:", "http_reqs...", "# reqs ")
+    beyond = ("Requests/sec:", "http_reqs...", "# reqs ", "Concurrency Level:")
 
     @property
     def samples(self) -> Sequence[Sample]:
@@ -404,7 +452,7 @@ class LoadSummaries:
         """At least one whole summary in the head."""
         if _k6_like(json_keys(head.text)):
             return Claim(85, "an exported summary of k6")
-        if not re.search(r"Requests/sec:|http_reqs\.{3}|# reqs\s+# fails", head.text):
+        if not re.search(r"Requests/sec:|http_reqs\.{3}|# reqs\s+# fails|Concurrency Level: +\d", head.text):
             return None
         out = _lines([(1, head.text if head.text.endswith("\n") else head.text + "\n")])
         if out.rows:
@@ -438,7 +486,7 @@ def _lines(blocks: Any) -> _Out:
     import polars as pl
 
     out, before = _Out(), ""
-    http, k6, locust = _Http(out), _K6Summary(out), _Locust(out)
+    http, k6, locust, ab = _Http(out), _K6Summary(out), _Locust(out), _ApacheBench(out)
     for first, block in blocks:
         lines = pl.Series(block.split("\n"), dtype=pl.String)
         whole = block.endswith("\n")
@@ -454,10 +502,10 @@ def _lines(blocks: Any) -> _Out:
             def above(at: int = at, lines: pl.Series = lines, before: str = before) -> str:
                 return (before + "\n".join(lines[:at]))[-CONTEXT:].rpartition("Requests/sec:")[2]
 
-            if not (http.take(first + at, text, above) or k6.take(first + at, text) or locust.take(first + at, text)):
+            if not (http.take(first + at, text, above) or any(reader.take(first + at, text) for reader in (k6, locust, ab))):
                 out.counts.other += 1
         before = (before + block)[-CONTEXT:]
-    for reader in (http, k6, locust):
+    for reader in (http, k6, locust, ab):
         reader.close()
     out.rows.sort(key=lambda r: r["line"])
     return out
@@ -563,6 +611,20 @@ SAMPLES: tuple[Sample, ...] = (
             ]
         },
         "locust 2",
+    ),
+    Sample(
+        "Concurrency Level:      8\nTime taken for tests:   30.500 seconds\nComplete requests:      60\nFailed requests:        59\n"
+        "   (Connect: 0, Receive: 0, Length: 59, Exceptions: 0)\nTotal transferred:      12345 bytes\n"
+        "Requests per second:    1.97 [#/sec] (mean)\nTime per request:       4066.667 [ms] (mean)\n"
+        "Time per request:       508.333 [ms] (mean, across all concurrent requests)\n\n"
+        "Percentage of the requests served within a certain time (ms)\n  50%   4000\n  99%   6000\n 100%   6100 (longest request)\n",
+        {
+            "bench_steps": [
+                {"line": 1, "concurrency": 8.0, "requests": 60.0, "completed": 60.0, "failed": 0.0, "wall_s": 30.5, "req_s": 1.97,
+                 "e2e_mean_ms": 4066.667, "e2e_p99_ms": 6000.0}
+            ]
+        },
+        "ab: answers of different length are no failures",
     ),
     Sample(
         " Name                                      # reqs      # fails     Avg     Min     Max  |  Median   req/s\n"

@@ -13,7 +13,7 @@ from gpuverdict.engine.testing import check_samples
 from gpuverdict.parsers.load_summaries import PARSER, _go
 from open_ended import document_tests, line_tests, read
 
-HEY, OHA, K6, K6_FULL, K6_JSON, LOCUST, LOCUST_OLD = (s.text for s in PARSER.samples)
+HEY, OHA, K6, K6_FULL, K6_JSON, LOCUST, AB, LOCUST_OLD = (s.text for s in PARSER.samples)
 SUMMARY = HEY[HEY.index("Summary:") :]
 
 facts = partial(read, PARSER)
@@ -169,3 +169,18 @@ def test_prompts_and_addresses_stay_here() -> None:
 def test_other_files_are_not_claimed(text: str) -> None:
     assert PARSER.claims(Source.from_text(text).head()) is None
     assert facts(text)[0] == {}
+
+
+@pytest.mark.parametrize(
+    ("connect", "refused", "want"),
+    [
+        ("(Connect: 0, Receive: 0, Length: 59, Exceptions: 0)", "", (60.0, 0.0, 1.97, 4066.667)),
+        ("(Connect: 0, Receive: 4, Length: 55, Exceptions: 0)", "", (56.0, 4.0, None, None)),
+        ("(Connect: 0, Receive: 0, Length: 59, Exceptions: 0)", "Non-2xx responses:      10\n", (50.0, 10.0, None, None)),
+        ("", "", (None, None, None, None)),
+    ],
+)
+def test_failures_of_ab(connect: str, refused: str, want: tuple[float | None, ...]) -> None:
+    text = AB.replace("   (Connect: 0, Receive: 0, Length: 59, Exceptions: 0)\n", f"   {connect}\n{refused}" if connect else "")
+    row = steps(text)[0]
+    assert tuple(row[c] for c in ("completed", "failed", "req_s", "e2e_mean_ms")) == want
