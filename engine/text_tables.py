@@ -93,6 +93,10 @@ _ROW_LOAD = (
     rf"(?i)^[\s>]*[{_S}]?[\s*_`]*((?:c|n|bs?|np|{_MANY}|concurrency|batch)\s?[=:@×x]\s?\d{{1,6}}|(?:concurrency|conc)\s\d{{1,6}}|"
     rf"\d{{1,6}}\s?[x×]?\s?(?:{_MANY})(?:\s(?:requests?|streams?|users?|clients?|sessions?))?)[\s*_`]*(?:[{_S}]|\s\s)"
 )
+_STANDING = (
+    r"(?i)^[\s>]*[|│┃][\s*_`]*(?:(?:max(?:imum)?|number of|num|total|offered)[\s_-]+)?(?:concurrency(?: level)?|concurrent[\s_-](?:requests|users|streams|clients)|"
+    r"parallel(?:ism| requests| streams)|simultaneous (?:requests|users|streams))[\s*_`:]*[|│┃][\s*_`]*\d{1,6}[\s*_`]*[|│┃]"
+)
 HEADING = r"(?i)^\s*(?:>\s*)*(?:#{1,6}\s+(.{1,120})|\*\*([^*|]{1,120})\*\*:?|(?:table|figure|tabelle|tableau)\s*\d*\s*[:.]\s*(.{1,120}))$"
 
 
@@ -110,6 +114,7 @@ def starts(lines: pl.Series) -> list[tuple[int, str]]:
     led = text.str.contains(_ROW_LOAD)
     led_soon = led.shift(-1).fill_null(False) | led.shift(-2).fill_null(False) | led.shift(-3).fill_null(False)
     kinds = {
+        "standing": text.str.contains(_STANDING),
         "table": soon & ((text.str.contains(_MEASURE) & (text.str.contains(_HEADER) | led_soon)) | side.str.contains(_SIDEWAYS)),
         "inline": ~json & text.str.contains(_KEYED) & text.str.contains(_KEYED_VALUE),
         "block": ~json & (text.str.contains(_BANNER) | text.str.contains(_ALONE)),
@@ -385,6 +390,37 @@ def _suffixed_at(lines: Sequence[str], at: int) -> Grid | None:
     return grid
 
 
+def _standing_at(lines: Sequence[str], at: int) -> Grid | None:
+    """A table of keys and values, one of which is the concurrency: a step per column of values. It is found by that row, so it goes on
+    above it, too."""
+    load = _pipe_cells(lines[at])
+    if not load or not 2 <= len(load) <= 8 or len(set(load[1:])) == len(load) - 1 > 1:
+        return None  # with several concurrencies it is the header of a table on its side
+    found: dict[int, list[str]] = {at: load}
+    for way in (-1, 1):
+        i = at + way
+        while 0 <= i < len(lines) and abs(i - at) <= 100:
+            cells = _pipe_cells(lines[i])
+            if cells and len(cells) == len(load):
+                found[i] = cells
+            elif not lines[i].strip() or not _RULE.fullmatch(_QUOTE.sub("", lines[i])):
+                break
+            i += way
+    order = sorted(found)
+    keys = [i for i in order if meaning(found[i][0]).role and i != at]
+    if not keys:
+        return None
+    header = found[order[0]] if order[0] not in (*keys, at) else []
+    rows = []
+    for n in range(1, len(load)):
+        name = [header[n]] if header and len(load) > 2 else []
+        rows.append((at, [load[n], *name, *(found[i][n] for i in keys)]))
+    titles = [load[0], *(["config"] if rows[0][1][1:2] and len(rows[0][1]) == len(keys) + 2 else []), *(found[i][0] for i in keys)]
+    grid = Grid(titles, at, rows=rows, status=dict.fromkeys((at, *keys), "matched"))
+    grid.stop, grid.runs_on = order[-1] + 1, order[-1] + 1 >= len(lines)
+    return grid
+
+
 _PIECE = re.compile(
     rf"(?i)(?P<a>[a-z][\w/ -]{{0,30}}?)?\s*[:=]?\s*(?P<v>[~≈]?\d[\d.,]*k?)\s?(?P<u>{_RATE}|ms|s|sec|min)?(?:\s+(?P<b>(?:[a-z/][\w /-]{{0,30}})))?"
 )
@@ -426,7 +462,14 @@ def _told_at(lines: Sequence[str], at: int) -> Grid | None:
 
 
 # (lines, index where one of that kind may begin) -> the table there, or None
-READERS = {"table": _table_at, "inline": _inline_at, "block": _blocks_at, "suffix": _suffixed_at, "told": _told_at}
+READERS = {
+    "table": _table_at,
+    "inline": _inline_at,
+    "block": _blocks_at,
+    "suffix": _suffixed_at,
+    "told": _told_at,
+    "standing": _standing_at,
+}
 
 
 def cut_end(grid: Grid, last: int, text: str) -> None:

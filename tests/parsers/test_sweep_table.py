@@ -568,3 +568,23 @@ def test_json_of_ones_own() -> None:
 )
 def test_json_that_is_no_sweep(doc: Any) -> None:
     assert steps(json.dumps(doc)) == [] and not isinstance(claim(json.dumps(doc)), Claim)
+
+
+def test_a_table_of_keys_and_values_is_one_step() -> None:
+    box = (
+        "Benchmarking summary:\n+-----------------------------------+-----------+\n| Key                               |     Value |\n"
+        "+===================================+===========+\n| Time taken for tests (s)          |   10.5    |\n+-----------------------------------+-----------+\n"
+        "| Number of concurrency             |    8      |\n+-----------------------------------+-----------+\n| Total requests                    |   16      |\n"
+        "+-----------------------------------+-----------+\n| Output token throughput (tok/s)   |  120.5    |\n+-----------------------------------+-----------+\n"
+        "| Average latency (s)               |    4.5    |\n+-----------------------------------+-----------+\n| Average time to first token (s)   |    0.25   |\n"
+        "+-----------------------------------+-----------+\n"
+    )
+    assert [
+        (r["concurrency"], r["requests"], r["aggregate_tok_s"], r["aggregate_counts"], r["e2e_mean_ms"], r["ttft_mean_ms"])
+        for r in steps(box)
+    ] == [(8, 16, 120.5, "output", 4500, 250)]
+    markdown = "| Metric | Value |\n|---|---|\n| **Concurrency** | 8 |\n| Output throughput | 120.5 tok/s |\n| Mean TTFT | 250 ms |\n"
+    assert [(r["line"], r["concurrency"], r["aggregate_tok_s"], r["ttft_mean_ms"]) for r in steps(markdown)] == [(3, 8, 120.5, 250)]
+    both = "| Metric | before | after |\n|---|---|---|\n| Concurrency | 8 | 8 |\n| Output tok/s | 120.5 | 240.5 |\n| Mean TTFT (ms) | 4000 | 250 |\n"
+    assert [(r["series"], r["concurrency"], r["aggregate_tok_s"]) for r in steps(both)] == [("before", 8, 120.5), ("after", 8, 240.5)]
+    assert steps("| Setting | Value |\n|---|---|\n| Concurrency | 8 |\n| Model | m |\n| ctx | 4096 |\n") == []
