@@ -247,6 +247,8 @@ def _read_upright(grid: Grid, out: Reading) -> None:
     ]
     if not valid or not usable:
         raise NotASweep("; ".join(reasons) if reasons and valid else "")
+    if len(valid) == 1 and {c.means.role for c in usable} == {"wall"} and not any(c.means.role in ("completed", "failed") for c in columns):
+        raise NotASweep("one duration and nothing that was measured in it: is it a setting?")
     series = _series(columns, valid, first)
     distinct = len({(series[n], first.values[n]) for n in valid})
     of_runs = any(_of_a_step(c) for c in usable) or any(_numbers_the_rows(c, valid) and plain(c.text).lower() in _RUNS for c in columns)

@@ -588,3 +588,5 @@ def test_a_table_of_keys_and_values_is_one_step() -> None:
     both = "| Metric | before | after |\n|---|---|---|\n| Concurrency | 8 | 8 |\n| Output tok/s | 120.5 | 240.5 |\n| Mean TTFT (ms) | 4000 | 250 |\n"
     assert [(r["series"], r["concurrency"], r["aggregate_tok_s"]) for r in steps(both)] == [("before", 8, 120.5), ("after", 8, 240.5)]
     assert steps("| Setting | Value |\n|---|---|\n| Concurrency | 8 |\n| Model | m |\n| ctx | 4096 |\n") == []
+    assert steps("| Setting | Value |\n|---|---|\n| Concurrency | 8 |\n| Duration | 60s |\n| prompt tokens | 512 |\n") == []
+    assert steps('{"server": {"concurrency": 8, "timeout_s": 30, "duration_s": 5}}') == []
