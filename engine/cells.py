@@ -74,8 +74,8 @@ def token(cell: str) -> Token:
         return Token(why="missing")
     if text[0] in "<>≥≤":
         return Token(why="bound")
-    if re.fullmatch(r"\d+ ?/ ?\d+", text):
-        return Token(text.replace(" ", ""), why="fraction")
+    if fraction := re.fullmatch(r"(\d+) ?/ ?(\d+)(?:\s*\(.*\))?", text):
+        return Token(f"{fraction[1]}/{fraction[2]}", why="fraction")
     if _RANGE.match(text) and not re.match(rf"\d{{1,3}}(?:[{_BLANKS}]\d{{3}})+$", text):
         return Token(why="range")
     long = _LONG.fullmatch(text)

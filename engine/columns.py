@@ -163,6 +163,8 @@ class System:
 
     def _scopes(self) -> None:
         for c in [c for c in self.members if c.means.role == "tok"]:
+            if self._alone(c):
+                continue
             role = self._beside(c) or scope_by_shape(self._runs(c), c.means.decode)
             if not role or self._of(role):
                 self._drop(c, "column tok/s: of all streams or of one?")
@@ -176,6 +178,19 @@ class System:
             falls = [r for r in map(sorted, self._runs(weak)) if len(r) > 1 and r[-1][1] < 0.75 * r[0][1]]
             if falls:
                 self._drop(weak, "column throughput falls with concurrency: of all streams or of one?")
+
+    def _alone(self, column: Column) -> bool:
+        """A rate that is known for one stream only is that of all streams and of one: it fills the gaps of the columns that say so."""
+        rates = [d for d in (self._of("aggregate"), self._of("per_stream")) if d]
+        pairs = self._pairs(column)
+        if not pairs or not rates or any(c > 1 or d.values[n] is not None for c, _, n in pairs for d in rates):
+            return False
+        for d in rates:
+            d.values, d.halves = list(d.values), list(d.halves)
+            for _, value, n in pairs:
+                d.values[n], d.halves[n] = value, column.halves[n]
+        self.members.remove(column)
+        return True
 
     def _beside(self, column: Column) -> str:
         """The scope of an open rate from the column beside it, where every row above one stream agrees."""
@@ -217,8 +232,16 @@ class System:
                 self._drop(c, f"column {label(c)}: no unit (s or ms?)")
                 continue
             self.scale[id(c)] = (TO_S if c.means.role == "wall" else TO_MS)[unit]
+            if c.means.role == "e2e" and self._makes_one_token(c):
+                self._drop(c, f"column {label(c)}: about one token was made in it: the time of a token or of a request?")
+                continue
             if c.means.role in LATENCIES and not c.means.stat:
                 self.notes.append(("mean-assumed", f"A column that names no statistic ({c.means.role}) was read as the mean."))
+
+    def _makes_one_token(self, column: Column) -> bool:
+        """In every row the rate of one stream times this latency is about a token: it is hardly the time of a whole request."""
+        made = [r * v / 1000 for n in self.valid if (v := self._value(column, n)) is not None and (r := self._per_token(n))]
+        return len(made) >= 2 and max(made) < 2
 
     def _unit_by_numbers(self, column: Column, rows: list[int]) -> str:
         values = [(v, self._per_token(n)) for n in rows if (v := column.values[n]) is not None]

@@ -66,6 +66,7 @@ def read(
     emit(table, frame) gets rows on the source clock, without `source_id`. `con` holds staged rows for the time of the call (temporary
     tables, dropped at the end); without one a private database in memory is used.
     """
+    from .beyond import Surroundings, Watched
     from .recognise import contenders, recognise
 
     found = recognition or recognise(source, parsers)
@@ -76,7 +77,13 @@ def read(
     ]
     if not found.exclusive:
         order = found.order if found.order is not None else contenders(source, [p for p in parsers if isinstance(p, LineFormat)])
-        readings += read_lines(source, order, emit, con, block)
+        late = [p for p in parsers if not isinstance(p, LineFormat) and p.name not in found.whole]
+        watched = Watched(source, () if source.head().complete else late)
+        readings += read_lines(watched, order, emit, con, block)
+        for place, parser in enumerate(watched.found, len(found.whole)):
+            around = Surroundings(source, parser.beyond)  # type: ignore[attr-defined]
+            reading = run_parser(parser, around, _own_cycles(emit, place), "found far beyond the beginning of the file")
+            readings += [reading] if reading.counts.matched else []
     return readings
 
 

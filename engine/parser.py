@@ -103,6 +103,9 @@ class Parser(Protocol):
     `name` is the module's name with dashes; `api` is 1; `samples` are mandatory, from several versions of the format.
     `claims` answers with a Claim, a Refusal (nearly, and what is missing) or None, from the head alone.
     `parse` emits rows and returns the counts. It raises nothing for bad input: the bad part is counted and left out.
+
+    A parser may also have `beyond`, a tuple of literals of which any text that it can read holds at least one: it is then looked for
+    beyond the head as well, in long sources that no parser keeps for itself (engine/beyond.py).
     """
 
     name: str

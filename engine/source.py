@@ -118,15 +118,15 @@ class Source:
             yield first_line, rest
 
     def _decoded(self, size: int) -> Iterator[str]:
-        """Cleaned text. Carriage returns at the end of a read wait for what follows: their line feed may be in the next one."""
+        """Cleaned text. Carriage returns and half a colour at the end of a read wait for what follows: the rest may be in the next one."""
         decoder, held = _decoder(self.encoding), ""
         with self.open() as stream:
             while True:
                 raw = _read_up_to(stream, size)
                 text = held + _drop_marks(decoder.decode(raw, final=not raw))
-                ready = text if not raw else text.rstrip("\r")
+                ready = text if not raw else _finished(text)
                 held = text[len(ready) :]
-                ready = _join_line_ends(ready)
+                ready = _join_line_ends(_drop_colours(ready))
                 if ready:
                     yield ready.replace("\r", "\n") if self._lone_cr else ready
                 if not raw:
@@ -170,14 +170,29 @@ def sniff_encoding(raw: bytes) -> str:
 
 
 def clean(text: str) -> str:
-    """Drop the byte order mark and NULs, and turn CRLF into LF. A lone CR stays: progress bars are the parser's business."""
-    return _join_line_ends(_drop_marks(text))
+    """Drop the byte order mark, NULs and colours, and turn CRLF into LF. A lone CR stays: progress bars are the parser's business."""
+    return _join_line_ends(_drop_colours(_drop_marks(text)))
 
 
 def _drop_marks(text: str) -> str:
     if "\ufeff" in text:
         text = text.replace("\ufeff", "")
     return text.replace("\x00", "") if "\x00" in text else text
+
+
+_COLOUR = re.compile(r"\x1b\[[0-9;:]*m|\x1b\[[0-2]?K")
+_HALF = re.compile(r"\x1b(?:\[[0-9;:]*)?")
+
+
+def _finished(text: str) -> str:
+    """A text without the carriage returns and the half colour at its end."""
+    at = text.rfind("\x1b", -24)
+    return (text[:at] if at >= 0 and _HALF.fullmatch(text, at) else text).rstrip("\r")
+
+
+def _drop_colours(text: str) -> str:
+    """Colours and "clear to the end of the line" mean nothing to any parser; what moves the cursor stays."""
+    return _COLOUR.sub("", text) if "\x1b[" in text else text
 
 
 def _join_line_ends(text: str) -> str:

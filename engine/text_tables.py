@@ -71,14 +71,31 @@ _BANNER = (
     r"(?i)^\W*(?:[a-z]+\W+){0,3}?(\d{1,6})\s+(?:concurrent|parallel|simultaneous)\s+(?:streams?|requests?|"
     r"users?|clients?|sessions?|connections?)\b"
 )
+_LEAD = r"(?:(?:results?|testing|running|run|bench\w*|tests?|level|step|sweep|case|load|with|for|at)[\s:,-]+){0,3}"
 _ALONE = (
-    r"(?i)^[\s#=>*\[(-]*(?:(?:max )?concurrency(?: level)?|concurrent (?:users|requests|streams|clients)|n_parallel|"
+    rf"(?i)^[\s#=>*\[(-]*{_LEAD}(?:(?:(?:max )?concurrency(?: level)?|concurrent (?:users|requests|streams|clients)|n_parallel|"
     r"streams|users|clients|"
-    r"parallel(?: requests)?|conc|c|n)\s*[:=]\s*(\d{1,6})[\s=*\])#-]*$"
+    r"parallel(?: requests)?|conc|c|n)\s*[:=]\s*(\d{1,6})|(?:concurrency(?: level)?|concurrent (?:users|requests|streams|clients))"
+    r"\s+(\d{1,6}))[\s=*\])#:.-]*$"
 )
 _SUFFIXED = (
     r"(?i)^\s*[\w.-]*(?:tps|tok_?s|throughput|tput|agg\w*|per_stream\w*|ttft\w*|latency\w*|"
     r"wall\w*)[\w.-]*[_-](?:n|c|conc|x)(\d{1,6})\s*[:=]"
+)
+_RATE = r"(?:tok(?:en)?s?/s(?:ec\w*)?|t/s|tps|tok(?:en)?s? per sec\w*)"
+_LED = (
+    rf"(?i)^[\s>*#•\[(-]*(?:(?:concurrency|concurrent (?:users|requests|streams|clients)|{_MANY}|bs|batch(?: size)?)\s?[=:@]?\s?(\d{{1,6}})|"
+    rf"[cn]\s?[=:]\s?(\d{{1,6}})|(\d{{1,6}})\s?[x×]?\s?(?:{_MANY})(?:\s(?:requests?|streams?|users?|clients?|sessions?))?)"
+    r"(?:\s?[\])*_]*\s?(?::|→|=>|->|—|–|-|\||\]|\))\s+(\S.*)|\s+([~≈*]*\d.*))$"
+)
+_LED_RATE = rf"(?i)\d\*{{0,2}}\s?{_RATE}(?:\W|$)"
+_ROW_LOAD = (
+    rf"(?i)^[\s>]*[{_S}]?[\s*_`]*((?:c|n|bs?|np|{_MANY}|concurrency|batch)\s?[=:@×x]\s?\d{{1,6}}|(?:concurrency|conc)\s\d{{1,6}}|"
+    rf"\d{{1,6}}\s?[x×]?\s?(?:{_MANY})(?:\s(?:requests?|streams?|users?|clients?|sessions?))?)[\s*_`]*(?:[{_S}]|\s\s)"
+)
+_STANDING = (
+    r"(?i)^[\s>]*[|│┃][\s*_`]*(?:(?:max(?:imum)?|number of|num|total|offered)[\s_-]+)?(?:concurrency(?: level)?|concurrent[\s_-](?:requests|users|streams|clients)|"
+    r"parallel(?:ism| requests| streams)|simultaneous (?:requests|users|streams))[\s*_`:]*[|│┃][\s*_`]*\d{1,6}[\s*_`]*[|│┃]"
 )
 HEADING = r"(?i)^\s*(?:>\s*)*(?:#{1,6}\s+(.{1,120})|\*\*([^*|]{1,120})\*\*:?|(?:table|figure|tabelle|tableau)\s*\d*\s*[:.]\s*(.{1,120}))$"
 
@@ -89,15 +106,20 @@ def starts(lines: pl.Series) -> list[tuple[int, str]]:
 
     frame = pl.DataFrame({"line": lines})
     text = pl.when(pl.col("line").str.len_bytes() <= 1500).then(pl.col("line")).otherwise(pl.lit(""))
+    text = text.str.replace_all(r"<[a-zA-Z/][^<>|]{0,40}>", " ")
     side = pl.when((text.str.len_bytes() <= 600) & text.str.contains(_SIDE_HINT)).then(text).otherwise(pl.lit(""))
     data = text.str.contains(_DATA)
     soon = data.shift(-1).fill_null(False) | data.shift(-2).fill_null(False) | data.shift(-3).fill_null(False)
     json = text.str.contains(r"^\s*[{\[]?\s*[{\"]\w+\"?\s*:")
+    led = text.str.contains(_ROW_LOAD)
+    led_soon = led.shift(-1).fill_null(False) | led.shift(-2).fill_null(False) | led.shift(-3).fill_null(False)
     kinds = {
-        "table": soon & ((text.str.contains(_MEASURE) & text.str.contains(_HEADER)) | side.str.contains(_SIDEWAYS)),
+        "standing": text.str.contains(_STANDING),
+        "table": soon & ((text.str.contains(_MEASURE) & (text.str.contains(_HEADER) | led_soon)) | side.str.contains(_SIDEWAYS)),
         "inline": ~json & text.str.contains(_KEYED) & text.str.contains(_KEYED_VALUE),
         "block": ~json & (text.str.contains(_BANNER) | text.str.contains(_ALONE)),
         "suffix": ~json & text.str.contains(_SUFFIXED),
+        "told": ~json & text.str.contains(_LED) & text.str.contains(_LED_RATE),
     }
     marks = frame.select(**kinds).with_row_index("i").filter(pl.any_horizontal(*kinds))
     rows = marks.to_dict(as_series=False)
@@ -180,14 +202,32 @@ def _table_at(lines: Sequence[str], at: int) -> Grid | None:
     for layout in _layouts(lines[at]):
         split = _splitter(layout)
         header = split(lines[at])
-        if not header or len(header) < 2 or len(header) > 80 or not _is_load(header):
+        if not header or len(header) < 2 or len(header) > 80:
             continue
         while len(header) > 2 and not header[-1]:
             header.pop()
+        loads = _is_load(header)
+        if not loads and layout not in ("pipe", ",", ";", "\t"):
+            continue
         grid = _rows(lines, at, header, split, layout)
-        if grid.rows:
+        if grid.rows and (loads or _load_in_cells(grid)):
             return grid
     return None
+
+
+_CELL_LOAD = re.compile(_ROW_LOAD)
+
+
+def _load_in_cells(grid: Grid) -> bool:
+    """A column whose every cell says the concurrency itself ("c=4", "4 users"), whatever its header: it becomes the concurrency."""
+    for n in range(min(3, len(grid.header))):
+        found = [_CELL_LOAD.match(f"{cells[n]}  ") for _, cells in grid.rows]
+        if len(found) >= 2 and all(found):
+            grid.header = [*grid.header[:n], "concurrency", *grid.header[n + 1 :]]
+            digits = [re.sub(r"\D", "", m[1]) for m in found if m]
+            grid.rows = [(i, [*cells[:n], d, *cells[n + 1 :]]) for (i, cells), d in zip(grid.rows, digits)]
+            return True
+    return False
 
 
 def _fitted(line: str, split: Any, width: int, blanks: bool) -> list[str] | None:
@@ -275,8 +315,12 @@ def _inline_at(lines: Sequence[str], at: int) -> Grid | None:
     load, i = "", at
     while i < len(lines) and i <= (records[-1][0] if records else at) + 3:
         found = re.search(_KEYED, lines[i])
-        pairs = _pairs(lines[i]) if found and len(lines[i]) <= 2000 and not _CONSOLE.search(lines[i]) else {}
+        pairs = _pairs(lines[i]) if found and len(lines[i]) <= 600 and not _CONSOLE.search(lines[i]) else {}
         key = next((k for k in pairs if meaning(k).role == "concurrency"), "")
+        # a letter or a batch counts only where the line begins with it: `SamplingParams(n=1)` is an argument
+        weak = bool(key) and meaning(key).rank == 1
+        if weak and (key != next(iter(pairs)) or re.search(rf"\w\(\s*{re.escape(key)}\s?[=:]", lines[i])):
+            key = ""
         if key and (not load or key == load):
             load = key
             records.append((i, pairs))
@@ -297,7 +341,7 @@ def _blocks_at(lines: Sequence[str], at: int) -> Grid | None:
     while i < len(lines) and idle <= 20:
         found = re.search(_BANNER, lines[i]) or re.search(_ALONE, lines[i])
         if found and len(lines[i]) <= 200:
-            records.append((i, {"concurrency": found.group(1)}))
+            records.append((i, {"concurrency": next(g for g in found.groups() if g)}))
             bare = re.match(r"(?i)^\W*([cn])\s*[:=]", lines[i])
             load = bare.group(1) if bare else load
             status[i], idle, closed = "matched", 0, False
@@ -346,8 +390,86 @@ def _suffixed_at(lines: Sequence[str], at: int) -> Grid | None:
     return grid
 
 
+def _standing_at(lines: Sequence[str], at: int) -> Grid | None:
+    """A table of keys and values, one of which is the concurrency: a step per column of values. It is found by that row, so it goes on
+    above it, too."""
+    load = _pipe_cells(lines[at])
+    if not load or not 2 <= len(load) <= 8 or len(set(load[1:])) == len(load) - 1 > 1:
+        return None  # with several concurrencies it is the header of a table on its side
+    found: dict[int, list[str]] = {at: load}
+    for way in (-1, 1):
+        i = at + way
+        while 0 <= i < len(lines) and abs(i - at) <= 100:
+            cells = _pipe_cells(lines[i])
+            if cells and len(cells) == len(load):
+                found[i] = cells
+            elif not lines[i].strip() or not _RULE.fullmatch(_QUOTE.sub("", lines[i])):
+                break
+            i += way
+    order = sorted(found)
+    keys = [i for i in order if meaning(found[i][0]).role and i != at]
+    if not keys:
+        return None
+    header = found[order[0]] if order[0] not in (*keys, at) else []
+    rows = []
+    for n in range(1, len(load)):
+        name = [header[n]] if header and len(load) > 2 else []
+        rows.append((at, [load[n], *name, *(found[i][n] for i in keys)]))
+    titles = [load[0], *(["config"] if rows[0][1][1:2] and len(rows[0][1]) == len(keys) + 2 else []), *(found[i][0] for i in keys)]
+    grid = Grid(titles, at, rows=rows, status=dict.fromkeys((at, *keys), "matched"))
+    grid.stop, grid.runs_on = order[-1] + 1, order[-1] + 1 >= len(lines)
+    return grid
+
+
+_PIECE = re.compile(
+    rf"(?i)(?P<a>[a-z][\w/ -]{{0,30}}?)?\s*[:=]?\s*(?P<v>[~≈]?\d[\d.,]*k?)\s?(?P<u>{_RATE}|ms|s|sec|min)?(?:\s+(?P<b>(?:[a-z/][\w /-]{{0,30}})))?"
+)
+
+
+def _pieces(text: str) -> dict[str, str]:
+    """`120.8 tok/s aggregate (30.2 per stream), TTFT 310 ms` as key and value; the unit of a rate belongs to its key."""
+    out: dict[str, str] = {}
+    for part in re.split(r"[,;()|·]\s|[()]|\s(?:and|und|et)\s", re.sub(r"[*`]", "", text) + " "):
+        found = _PIECE.fullmatch(part.strip(" *_`.:→-!"))
+        if not found:
+            continue
+        rate = bool(found["u"]) and bool(re.fullmatch(rf"(?i){_RATE}", found["u"]))
+        words = " ".join(w for w in (found["a"], found["b"], "tok/s" if rate else "") if w)
+        if words:
+            out.setdefault(words.lower(), found["v"] + ("" if rate or not found["u"] else f" {found['u']}"))
+    return out
+
+
+def _told_at(lines: Sequence[str], at: int) -> Grid | None:
+    """Lines that begin with their concurrency and go on in words: `4 streams: 120.8 tok/s aggregate (30.2 per stream)`. One such line is
+    an anecdote; two with different concurrencies are a sweep."""
+    records: list[tuple[int, dict[str, str]]] = []
+    i = at
+    while i < len(lines) and i <= (records[-1][0] if records else at) + 2:
+        found = re.match(_LED, lines[i]) if len(lines[i]) <= 300 else None
+        if found and re.search(_LED_RATE, lines[i]):
+            number, rest = (g for g in found.groups() if g)
+            records.append((i, {"concurrency": number, **_pieces(rest)}))
+        elif lines[i].strip() and records:
+            break
+        i += 1
+    if len({r["concurrency"] for _, r in records}) < 2:
+        return None
+    grid = _grid_of(records, "concurrency")
+    grid.status = {i: "matched" for i, _ in records}
+    grid.stop, grid.runs_on = records[-1][0] + 1, i >= len(lines)
+    return grid
+
+
 # (lines, index where one of that kind may begin) -> the table there, or None
-READERS = {"table": _table_at, "inline": _inline_at, "block": _blocks_at, "suffix": _suffixed_at}
+READERS = {
+    "table": _table_at,
+    "inline": _inline_at,
+    "block": _blocks_at,
+    "suffix": _suffixed_at,
+    "told": _told_at,
+    "standing": _standing_at,
+}
 
 
 def cut_end(grid: Grid, last: int, text: str) -> None:

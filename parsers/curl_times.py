@@ -2,8 +2,9 @@ r"""Times that `curl -w` printed, and `time curl ...` of a shell.
 
 What it reads: lines with a total and another curl time or a status (`resp_2 200 start=15.029838 total=15.029956 size=437`), blocks with one
 label per line (`time_connect: 0.0008`, `Start Transfer Time: 0.065580s`, `Total Time: 28.455154s`), with curl's own names or the usual
-words for them, with dot or comma; and `real 0m28.478s` of bash where the text shows that curl was timed (`time curl`) and no block of
-curl stands right above.
+words for them, with dot or comma; and what a shell printed where the text shows that curl was timed (`time curl`) and no block of
+curl stands right above: `real 0m28.478s` of bash, `real 28.48` of `time -p`, `0:28.48elapsed` and `Elapsed (wall clock) time` of GNU time,
+`... 28.478 total` of zsh, the bare number of `TIMEFORMAT=%3R`, `TotalSeconds` of PowerShell's Measure-Command.
 
 Table `requests` (origin client), one row per transfer, in the order printed (for parallel transfers: the order of completion):
 latency_s, and status from the HTTP code (2xx ok; 000, 4xx and 5xx failed; unknown without one). There is no time of day in these lines.
@@ -37,17 +38,25 @@ _TOTAL_IN = re.compile(rf"(?:^|[\s,;|]){_TOTAL}\s*[:=]\s*{_NUM}\s?s?(?=$|[\s,;|]
 _OTHER_IN = re.compile(rf"(?:^|[\s,;|])(?:time_)?(?:{_FIRST}|{_EARLY})\s*[:=]\s*{_NUM}\s?s?(?=$|[\s,;|])", re.I)
 _CODE = re.compile(r"(?:^|[\s,;|])(?:(?:http_code|http_status|response_code|http|code|status)\s*[:= ]\s*)(\d{3})(?=$|[\s,;|])", re.I)
 _BARE_CODE = re.compile(r"^(?:\S+\s+)?(000|[1-5]\d\d)\s+(?=\S)")
-_REAL = re.compile(r"^real\s+(\d+)m(\d{1,2}[.,]\d{3})s$")
-_CANDIDATE = r"(?i)total|transfer|ttfb|first.byte|lookup|dns|connect|redirect|\btls\b|\bssl\b|http|code|status|^real\s"
+_REAL = re.compile(
+    r"^(?:real\s+(?:(?P<m>\d+)m)?(?P<s>\d{1,6}[.,]\d{2,3})s?|[\d.,]+user [\d.,]+system (?:(?P<h2>\d+):)?(?P<m2>\d+):(?P<s2>\d{1,2}(?:[.,]\d{2})?)elapsed.*"
+    r"|Elapsed \(wall clock\) time \(h:mm:ss or m:ss\): (?:(?P<h3>\d+):)?(?P<m3>\d+):(?P<s3>\d{1,2}(?:[.,]\d{2})?)"
+    r"|.*\d[.,]\d{2,3}s user \d+[.,]\d{2,3}s system \d+% cpu (?:(?:(?P<h4>\d+):)?(?P<m4>\d+):)?(?P<s4>\d{1,6}[.,]\d{2,3}) total"
+    r"|TotalSeconds\s+: (?P<s5>\d{1,6}(?:[.,]\d{1,7})?))$"
+)
+_BARE = re.compile(r"^(\d{1,6}[.,]\d{1,3})$")  # bash with TIMEFORMAT=%R
+_CANDIDATE = (
+    r"(?i)elapsed|^\d+[.,]\d{1,3}$|total|transfer|ttfb|first.byte|lookup|dns|connect|redirect|\btls\b|\bssl\b|http|code|status|^real\s"
+)
 
 
 class _State:
     """The block of labels that is open, and the rows so far."""
 
-    def __init__(self, shell: bool) -> None:
+    def __init__(self, shell: bool, bare: bool = False) -> None:
         self.counts = Counts()
         self.rows: list[Row] = []
-        self.shell = shell
+        self.shell, self.bare = shell, bare
         self.block: list[tuple[int, str, float]] = []  # line, what, seconds
         self.code: str | None = None
         self.last_end = -BLOCK_LINES
@@ -113,13 +122,15 @@ class _State:
         return True
 
     def _real(self, line: int, text: str, whole: bool) -> bool:
-        real = _REAL.match(text.strip())
+        real = _REAL.match(text.strip()) or (_BARE.match(text) if self.bare else None)
         if real is None or not whole:
             return False
         self.close()
         self.counts.matched += 1
         if self.shell and line - self.last_end > 3:
-            self.add(line, int(real[1]) * 60 + _seconds(real[2]), None)
+            parts = [v and (k[0], v) for k, v in real.groupdict().items()] if real.re is _REAL else [("s", real[1])]
+            scale = {"h": 3600, "m": 60, "s": 1}
+            self.add(line, round(sum(_seconds(v) * scale[k] for k, v in filter(None, parts)), 7), None)
         return True
 
 
@@ -142,7 +153,18 @@ def _read(first: int, block: str, state: _State) -> None:
 
 
 def _timed_by_shell(text: str) -> bool:
-    return re.search(r"(?m)(?:^|[\s;&|(])time (?:-p )?curl\b", text) is not None
+    return (
+        re.search(
+            r"(?m)(?:^|[\s;&|(])(?:/usr/bin/|\\\\)?time (?:-\w+ )*curl\b|Command being timed: \"curl\b|^.{0,300}\bcurl\b.*% cpu .* total$"
+            r"|(?i:Measure-Command\s*\{[^}]*\b(?:curl|iwr|irm|Invoke-\w+))",
+            text,
+        )
+        is not None
+    )
+
+
+def _bare_times(text: str) -> bool:
+    return re.search(r"TIMEFORMAT=['\"]?%\d?R", text) is not None
 
 
 _SAMPLES = (
@@ -196,9 +218,9 @@ class CurlTimes:
     def claims(self, head: Head) -> Claim | Refusal | None:
         """At least one transfer in the head."""
         text = head.text
-        if not re.search(r"(?i)total(?:[ _]time)?\s*[:=]\s*\d|^real\s", text, re.M):
+        if not re.search(r"(?i)total(?:[ _]time)?\s*[:=]\s*\d|^real\s|elapsed|% cpu|TIMEFORMAT=|^TotalSeconds\s", text, re.M):
             return None
-        state = _State(_timed_by_shell(text))
+        state = _State(_timed_by_shell(text), _bare_times(text))
         _read(1, text if text.endswith("\n") else text + "\n", state)
         state.close()
         if state.rows:
@@ -209,7 +231,7 @@ class CurlTimes:
         """Emit `requests`."""
         import polars as pl
 
-        state = _State(_timed_by_shell(source.head().text))
+        state = _State(_timed_by_shell(source.head().text), _bare_times(source.head().text))
         for first, block in source.blocks():
             _read(first, block, state)
         state.close()

@@ -2,7 +2,8 @@
 
 What it reads, also as a terminal transcript with prompts and several commands: `ls -l` and its time styles (`full-iso`, `long-iso`,
 `+%s.%N`, `-T` on macOS, the default with a month and no year), `stat` (GNU, BSD, `-x`), `stat -c '%n %Y'` and the other way round,
-with `%y` or `%.9Y`, `find -printf '%T@ %p\\n'` and `%T+`, `date -r FILE` with its command line, PowerShell `Get-ChildItem`, cmd `dir`,
+with `%y` or `%.9Y`, `find -printf '%T@ %p\\n'` and `%T+`, `date -r FILE` with its command line, PowerShell `Get-ChildItem` (also as
+`ConvertTo-Json` with Name and LastWriteTime), cmd `dir`,
 `tar -tv`, `unzip -l`, `unzip -Z` and `unzip -Z -T`.
 
 Versions: coreutils 8 and 9, BusyBox, macOS, tar 1.3x and bsdtar, Info-ZIP 6, Windows PowerShell 5.1 and 7.
@@ -30,11 +31,13 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..engine.json_objects import JsonLines, json_keys, json_objects
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
+from ..engine.source import Source
 
 if TYPE_CHECKING:
     import polars as pl
@@ -148,11 +151,38 @@ def _read(source: Readable) -> tuple[list[str], int]:
     return kept[:lines] if last == "\n" else kept, lines + (last != "\n")
 
 
-def _listing(lines: list[str], total: int) -> _Listing:
+_NET_DATE = re.compile(r"/Date\((\d{12,14})(?:[+-]\d{4})?\)/")
+_NET_ISO = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d(?:\.\d{1,7})?)(Z|[+-]\d\d:\d\d)?")
+
+
+def _is_json(text: str) -> bool:
+    return text.lstrip()[:1] in ("{", "[") and {"LastWriteTime", "Name"} <= json_keys(text)
+
+
+def _json_listing(source: Readable) -> _Listing:
+    """What PowerShell's ConvertTo-Json wrote: its objects as lines of `ls`, each numbered as the line on which it begins."""
+    reader = JsonLines(source)
+    lines, numbers = list[str](), list[int]()
+    for first, last, doc in json_objects(reader):
+        name, written, size = (doc or {}).get("Name"), str((doc or {}).get("LastWriteTime")), (doc or {}).get("Length")
+        net, iso = _NET_DATE.fullmatch(written), _NET_ISO.fullmatch(written)
+        if not isinstance(name, str) or "\n" in name or not (net or iso):
+            continue
+        zone = (iso[3] or "").replace(":", "").replace("Z", "+0000") if iso else ""
+        stamp = f"{int(net[1]) / 1000:.3f}" if net else f"{iso[1]} {iso[2]} {zone}".strip() if iso else ""
+        lines.append(f"-rw-r--r-- 1 - - {size if isinstance(size, int) else 1} {stamp} {name}")
+        numbers.append(first)
+        reader.add(first, last, "matched")
+    listing = _listing(lines, len(lines), numbers)
+    listing.counts = reader.close()
+    return listing
+
+
+def _listing(lines: list[str], total: int, numbers: Sequence[int] | None = None) -> _Listing:
     """Every line once: a listed file (matched), noise, a near miss, or other. Whether a file is a response is decided later."""
     import polars as pl
 
-    frame = pl.DataFrame({"line": range(1, len(lines) + 1), "text": lines}, schema={"line": pl.Int64, "text": pl.Utf8})
+    frame = pl.DataFrame({"line": numbers or range(1, len(lines) + 1), "text": lines}, schema={"line": pl.Int64, "text": pl.Utf8})
     text = pl.col("text").str.replace_all(r"\x1b\[[0-9;]*[mK]", "").str.strip_chars_end(" \r")
     frame = frame.with_columns(text)
     above = pl.coalesce(pl.col("text").str.extract(_ABOVE, 1), pl.col("text").str.extract(_ABOVE, 2))
@@ -298,12 +328,12 @@ class _FileListing:
         return _SAMPLES
 
     def claims(self, head: Head) -> Claim | Refusal | None:
-        if head.text.lstrip()[:1] in ("{", "[", "<"):
+        if head.text.lstrip()[:1] in ("{", "[", "<") and not _is_json(head.text):
             return None  # a body, not a listing of bodies
         if not re.search(r"\d+\.(?:json|txt|out|sse|ndjson|body)\b|(?i:resp|completion)", head.text):
             return None
         lines = head.text.split("\n")
-        listing = _listing(lines, len(lines))
+        listing = _json_listing(Source.from_text(head.text)) if _is_json(head.text) else _listing(lines, len(lines))
         if listing.rows.is_empty():
             return None
         found = _responses(listing.rows).height
@@ -316,12 +346,13 @@ class _FileListing:
     def parse(self, source: Readable, emit: Emit) -> Counts:
         import polars as pl
 
-        lines, total = _read(source)
-        listing = _listing(lines, total)
+        json = _is_json(source.head().text)
+        listing = _json_listing(source) if json else _listing(*_read(source))
         found = _responses(listing.rows)
         counts = listing.counts
-        counts.noise += counts.matched - found.height
-        counts.matched = found.height
+        if not json:
+            counts.noise += counts.matched - found.height
+            counts.matched = found.height
         if found.is_empty():
             return counts
         rows, kind = _one_clock(found)
@@ -348,6 +379,19 @@ class _FileListing:
 
 
 _SAMPLES = (
+    Sample(
+        text='[{"Name":"resp_1.json","LastWriteTime":"\\/Date(1788998405250)\\/","Length":431},\n'
+        '{"Name":"resp_2.json","LastWriteTime":"\\/Date(1788998420500)\\/","Length":0}]\n',
+        rows={
+            "requests": [
+                {"line": 1, "request": "resp_1.json", "finished_at": 1788998405.25, "resolution_s": 0.001, "status": None},
+                {"line": 2, "request": "resp_2.json", "finished_at": 1788998420.5, "status": "failed"},
+            ],
+            "clocks": [{"kind": "utc"}],
+        },
+        versions="PowerShell 5.1, ConvertTo-Json",
+        name="files.json",
+    ),
     Sample(
         text="$ ls -l --time-style=full-iso resp_*.json\n"
         "-rw-r--r-- 1 me me 431 2026-09-10 02:00:05.250000000 +0200 resp_1.json\n"

@@ -1,8 +1,8 @@
 """`benchmarks.json` of guidellm, versions 0.2 to 0.7.
 
 **Reads** the JSON report of `guidellm benchmark run` (`--output-path benchmarks.json`, later `--outputs json`), whole: one object that
-holds every benchmark of the run and every request of each. The reports of 0.1, the YAML, CSV and HTML forms and the console tables are not
-read.
+holds every benchmark of the run and every request of each. The reports of 0.1, the YAML, CSV and HTML forms are not read;
+the console tables are read by guidellm-console.
 
 **`bench_steps`**, one row per benchmark:
 
@@ -24,7 +24,6 @@ not read. A request has two events per token on some servers, so no count of ite
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -121,9 +120,6 @@ def _requests(benchmark: Json, row: Row, run: int) -> list[Row]:
     return out
 
 
-_CONSOLE = re.compile(r"Request Latency Statistics \(Completed Requests\)|Server Throughput Statistics \(All Requests\)|Benchmarks Stats:")
-
-
 class Guidellm:
     """Reports of guidellm; see the module's page."""
 
@@ -145,8 +141,6 @@ class Guidellm:
                 if "benchmarks" in keys
                 else Refusal(50, "a guidellm report without `benchmarks` at its head")
             )
-        if _CONSOLE.search(head.text):
-            return Refusal(60, "the console tables of guidellm: give the benchmarks.json that was written beside them")
         return None
 
     def parse(self, source: Readable, emit: Emit) -> Counts:

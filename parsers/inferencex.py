@@ -12,6 +12,9 @@ reciprocal of the time per output token (decode). `finished_at`: `date`, local t
 `series` names what differs between the results of a list: hardware, framework, precision, model (as `model N`), `tp`, `ep`, lengths,
 `dp_attention`, `mtp` or `spec_decoding`.
 
+Not read: `avg_power_w`, `joules_per_output_token` and the other sums of its power join. They are means over the run, and no table holds
+those; the nvidia-smi CSV beside the result does.
+
 **Traps.** Throughput per GPU is no throughput. Numbers are in seconds although the tool they come from writes milliseconds.
 """
 

@@ -1,13 +1,15 @@
 """Generic HTTP load tools: k6, hey, oha, locust and wrk.
 
-**Reads** what these tools save: `k6 run -o csv=...`, `hey -o csv` (2018 and later, with a header, also forks with more columns),
-`oha --output-format json` (older: `--json`), `_stats.csv` of `locust --csv` (from 0.x to 2.x) and the text that `wrk` and `wrk2` print.
+**Reads** what these tools save: `k6 run -o csv=...` and `-o json=...`, `hey -o csv` (2018 and later, with a header, also forks with more
+columns), `oha --output-format json` (older: `--json`) and `csv`, `_stats.csv` and `_stats_history.csv` of `locust --csv` (from 0.x to 2.x)
+and the text that `wrk` and `wrk2` print. What the others print at the end of a run is read by load-summaries.
 
 **`requests`** (origin `client`), one row per request:
 
 - hey: `sent_at` (`offset`), `finished_at` (offset plus response time), `latency_s`, `status`. The clock starts with the run; where a file holds
   several runs, only the first has times. Headers without `offset` give no times.
-- k6: rows of `http_req_duration`: `finished_at` (k6 stamps the end, in whole seconds since 1970 unless set finer), `latency_s`, `status`.
+- oha: the same from `request-start` and `request-duration`; requests without an answer are not in its CSV.
+- k6: rows or points of `http_req_duration`: `finished_at` (k6 stamps the end, in whole seconds since 1970 unless set finer), `latency_s`, `status`.
   All other metrics are skipped.
 
 `status` is ok for 2xx, failed for everything else; `latency_s` of a failed request is NULL.
@@ -18,6 +20,9 @@
   itself aborted at the deadline are not counted at all.
 - locust: one row per endpoint (`series`), the aggregate only where there is no other: `requests`, `completed`, `failed`, `req_s`, `e2e_*`.
   The file does not say the number of users; locust rounds percentiles to two digits above 100 ms.
+- locust's history: one row per stretch of at least three seconds with a constant number of users, from the totals at its ends:
+  `started_at`, `finished_at`, `wall_s`, `completed`, `failed`, `req_s`, `e2e_mean_ms`. Its users are `concurrency` where requests were
+  in flight at least 80 % of the time; users that sleep between requests are no streams (`think-time`).
 - wrk: `concurrency` (connections), `requests`, `completed`, `failed`, `wall_s`, `req_s`, `e2e_mean_ms`, with `--latency` `e2e_p99_ms`.
 
 **Traps.** These tools know no tokens: nothing here is a time to first token (the first byte of a streamed answer may be its header).
@@ -33,6 +38,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ..engine.json_objects import Json, JsonLines, json_keys, json_objects, nested, num, pos
@@ -51,11 +57,14 @@ _NOTES = {
     "all-failed": "No request of the run succeeded: it has no measurements.",
     "several-runs": "The file holds several runs: only the first has times.",
     "several-endpoints": "The requests went to several endpoints, which may not all be the model.",
+    "think-time": "The users of locust were not waiting for an answer all the time: how many requests were in flight is unknown.",
     "socket-errors": "wrk counted socket errors or timeouts beside its requests.",
 }
 _HEADERS = {
     "k6": r"metric_name,timestamp,metric_value,.*",
     "hey": r"response-time,DNS\+dialup,DNS,.*",
+    "oha-csv": r"request-start,DNS,DNS\+dialup,Response-delay,request-duration,.*",
+    "locust-history": r'"?Timestamp"?,"?User Count"?,"?Type"?,"?Name"?,.*',
     "locust": r'"?(?:Type|Method)"?,"?Name"?,"?(?:Request Count|# requests)"?,.*',
 }
 _LOCUST = {
@@ -64,6 +73,13 @@ _LOCUST = {
     "e2e_mean_ms": ("average response time",),
     "e2e_p99_ms": ("99%",),
     "req_s": ("requests/s",),
+}
+_HISTORY = {
+    "time": "timestamp",
+    "users": "user count",
+    "requests": "total request count",
+    "failed": "total failure count",
+    "mean": "total average response time",
 }
 _STAMPS = {10: 1.0, 13: 1e-3, 16: 1e-6, 19: 1e-9}  # digits of a k6 stamp -> seconds per unit, for the years 2001 to 2286
 
@@ -129,6 +145,7 @@ class _Csv:
         self.tool, self.out, self.names, self.run = tool, out, (), -1
         self.endpoints: set[str] = set()
         self.aggregate: Row | None = None
+        self.stretch: list[Row] = []
 
     names: tuple[str, ...]
 
@@ -159,6 +176,8 @@ class _Csv:
         frame = pl.DataFrame({"line": pl.int_range(first, first + len(lines), eager=True), "text": pl.Series(lines, dtype=pl.String)})
         if self.tool == "locust":
             self.locust(frame)
+        elif self.tool == "locust-history":
+            self.history(frame)
         elif self.tool == "k6":
             self.requests(self.apart(frame, pl.col("text").str.starts_with("http_req_duration,"), r"^[a-z]\w*,[^,]*,[0-9.eE+-]+,"))
         else:
@@ -211,7 +230,7 @@ class _Csv:
         import polars as pl
 
         cell = self.cell(name)
-        return pl.when(cell.str.contains(r"^[0-9]{1,9}(\.[0-9]{1,12})?$")).then(cell).cast(pl.Float64, strict=False) * scale
+        return pl.when(cell.str.contains(r"^[0-9]{1,9}(\.[0-9]{1,18})?$")).then(cell).cast(pl.Float64, strict=False) * scale
 
     def status(self, name: str) -> pl.Expr:
         import polars as pl
@@ -221,19 +240,23 @@ class _Csv:
         return known.when(code.str.contains(r"^(0|[13-9][0-9]{2,3})$")).then(pl.lit("failed"))
 
     def hey(self, cells: pl.DataFrame) -> pl.DataFrame:
+        """hey and oha: when a request started, how long it took."""
         import polars as pl
 
-        timed = "offset" in self.names and self.run == 0
-        if timed:
-            self.out.timed, self.out.resolution = "since-start", 1e-4
-        self.out.odd["several-runs"] = max(0, self.run)
-        rows = cells.select(
-            "line", latency_s=self.number("response-time"), status=self.status("status-code"), sent_at=self.number("offset")
+        start, latency, code, step = (
+            ("request-start", "request-duration", "status", 1e-6)
+            if self.tool == "oha-csv"
+            else ("offset", "response-time", "status-code", 1e-4)
         )
-        if "offset" in self.names:  # a row that lacks its own offset is damaged
+        timed = start in self.names and self.run == 0
+        if timed:
+            self.out.timed, self.out.resolution = "since-start", step
+        self.out.odd["several-runs"] = max(0, self.run)
+        rows = cells.select("line", latency_s=self.number(latency), status=self.status(code), sent_at=self.number(start))
+        if start in self.names:  # a row that lacks its own start is damaged
             rows = rows.filter(pl.col("sent_at").is_not_null())
         rows = rows.with_columns(
-            finished_at=pl.col("sent_at") + pl.col("latency_s"), run=pl.lit(self.run, pl.Int32), resolution_s=pl.lit(1e-4)
+            finished_at=pl.col("sent_at") + pl.col("latency_s"), run=pl.lit(self.run, pl.Int32), resolution_s=pl.lit(step)
         )
         return rows if timed else rows.drop("sent_at", "finished_at", "resolution_s")
 
@@ -279,13 +302,98 @@ class _Csv:
                 self.endpoints.add(at["name"])
                 self.out.step(_mixed(row | {"series": at["name"][:200]}, row["failed"], self.out, "e2e_mean_ms", "e2e_p99_ms", "req_s"))
 
+    def history(self, frame: pl.DataFrame) -> None:
+        """One line per second: totals since the start, over all endpoints."""
+        for line, text in frame.iter_rows():
+            cells = _cells(text)
+            if not text.strip():
+                self.out.counts.noise += 1
+                continue
+            at = {name: cells[k] for k, name in enumerate(self.names)} if len(cells) == len(self.names) else {}
+            values = {c: _figure(at.get(name, "")) for c, name in _HISTORY.items()}
+            if at and at["name"] != "Aggregated":
+                self.out.counts.noise += 1
+            elif values["time"] is None or values["users"] is None:
+                self.out.near(line, "a row of another shape")
+            else:
+                self.out.counts.matched += 1
+                if self.stretch and self.stretch[-1]["users"] != values["users"]:
+                    self.close_stretch()
+                self.stretch.append(values | {"line": line})
+
+    def close_stretch(self) -> None:
+        """What was done while the number of users stayed the same: the difference of the totals."""
+        rows, self.stretch = self.stretch, []
+        counted = [(r["time"], r["requests"], r["failed"]) for r in rows]
+        rising = all(None not in r for r in counted) and all(a <= b for r, s in pairwise(counted) for a, b in zip(r, s))
+        if len(rows) < 2 or not rising or not rows[0]["users"]:  # totals that fall back are those of another run
+            return
+        first, last = rows[0], rows[-1]
+        wall, requests, failed = (last[c] - first[c] for c in ("time", "requests", "failed"))
+        if wall < 3 or requests <= 0 or failed > requests:
+            return
+        mean = None
+        if first["mean"] is not None and last["mean"] is not None:
+            mean = (last["mean"] * last["requests"] - first["mean"] * first["requests"]) / requests
+        busy = bool(mean and requests / wall * mean / 1e3 >= 0.8 * first["users"])
+        self.out.odd["think-time"] += not busy
+        self.out.timed, self.out.resolution = "utc", 1.0
+        row: Row = {"line": first["line"], "concurrency": first["users"] if busy else None, "requests": requests}
+        row |= {"completed": requests - failed, "failed": failed, "started_at": first["time"], "finished_at": last["time"]}
+        row |= {"wall_s": wall, "req_s": requests / wall, "e2e_mean_ms": mean if mean and mean > 0 else None}
+        self.out.step(_mixed(row, failed, self.out, "e2e_mean_ms", "req_s"))
+
     def close_run(self) -> None:
         """The aggregate speaks only where no endpoint did."""
+        self.close_stretch()
         row, self.aggregate = self.aggregate, None
         if row is not None and not self.endpoints and row["requests"] and self.tool == "locust":
             self.out.step(_mixed(row, row["failed"], self.out, "e2e_mean_ms", "e2e_p99_ms", "req_s"))
         if self.tool == "locust":
             self.endpoints = set()
+
+
+# --- k6, one JSON object per line -----------------------------------------------------------------------------------------------------
+
+
+def _read_k6_json(source: Readable, out: _Out) -> Counts:
+    """Points of `http_req_duration`; whole lines only, fields by their keys."""
+    import polars as pl
+
+    endpoints: set[str] = set()
+    for first, block in source.blocks():
+        lines = block.split("\n")
+        if lines.pop():
+            out.near(first + len(lines), "the last line is cut")
+        frame = pl.DataFrame({"line": pl.int_range(first, first + len(lines), eager=True), "text": pl.Series(lines, dtype=pl.String)})
+        text = pl.col("text")
+        known = text.str.contains(r'^\{.*"type":"(?:Point|Metric)"')
+        wanted = known & text.str.contains('"metric":"http_req_duration"', literal=True) & text.str.contains('"type":"Point"', literal=True)
+        out.counts.noise += frame.filter(known & ~wanted).height
+        out.counts.other += frame.filter(~known).height
+        code = text.str.extract(r'"status":"([0-9]{1,4})"')
+        rows = frame.filter(wanted).select(
+            "line",
+            finished_at=text.str.extract(r'"time":"([0-9T:.Z+-]{20,40})"')
+            .str.to_datetime(time_zone="UTC", time_unit="ns", strict=False)
+            .dt.epoch("ns")
+            / 1e9,
+            latency_s=text.str.extract(r'"value":([0-9]{1,9}(?:\.[0-9]{1,18})?)[,}]').cast(pl.Float64, strict=False) / 1e3,
+            status=pl.when(code.str.contains(r"^2..$")).then(pl.lit("ok")).when(code.is_not_null()).then(pl.lit("failed")),
+            endpoint=text.str.extract(r'"name":"([^"]{1,200})"'),
+        )
+        good = rows.filter(pl.col("finished_at").is_not_null() & pl.col("latency_s").is_not_null())
+        for line in sorted({*rows["line"].to_list()} - {*good["line"].to_list()}):
+            out.near(line, "a point of another shape")
+        if good.height:
+            out.line, out.timed, out.resolution = out.line or int(good["line"][0]), "utc", 1e-6
+            out.counts.matched += good.height
+            if len(endpoints) < MAX_NAMES:
+                endpoints |= {*good["endpoint"].drop_nulls().unique().to_list()}
+            served = pl.when(pl.col("status").eq_missing("failed").not_()).then("latency_s").alias("latency_s")
+            out.emit("requests", good.drop("endpoint").with_columns(served, origin=pl.lit("client"), resolution_s=pl.lit(1e-6)))
+    out.odd["several-endpoints"] = len(endpoints) if len(endpoints) > 1 else 0
+    return out.counts
 
 
 # --- oha --------------------------------------------------------------------------------------------------------------------------------
@@ -402,6 +510,8 @@ def _tool(text: str) -> str | None:
             return tool
     if re.search(r"(?m)^Running \S+ test @ ", text) and re.search(r"(?m)^[ \t]+\d+ threads and \d+ connections", text):
         return "wrk"
+    if re.search(r'(?m)^\{.*"type":"Point".*"metric":"http_req|^\{"metric":"http_req\w*","type":"Point"', text):
+        return "k6-json"
     return "oha" if {"summary", "successRate", "requestsPerSec"} <= json_keys(text) else None
 
 
@@ -419,10 +529,8 @@ class LoadTools:
         """The header of a CSV, the summary of oha, the first two lines of wrk."""
         tool = _tool(head.text)
         if tool is not None:
-            alone = tool == "oha" or (tool in _HEADERS and re.match(_HEADERS[tool], head.text.lstrip()) is not None)
-            return Claim(85 if tool == "wrk" else 92, f"output of {tool}", shares=not alone)
-        if re.match(r'"?Timestamp"?,"?User Count"?,', head.text):
-            return Refusal(60, "this is the history of locust: give its _stats.csv")
+            alone = tool in ("oha", "k6-json") or (tool in _HEADERS and re.match(_HEADERS[tool], head.text.lstrip()) is not None)
+            return Claim(85 if tool == "wrk" else 92, f"output of {tool.split('-')[0]}", shares=not alone)
         return None
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
@@ -430,6 +538,8 @@ class LoadTools:
         out, tool = _Out(emit), _tool(source.head().text)
         if tool == "wrk":
             _read_wrk(source, out)
+        elif tool == "k6-json":
+            _read_k6_json(source, out)
         elif tool in _HEADERS:
             reader = _Csv(tool, out)
             for first, text in source.blocks():
@@ -509,6 +619,49 @@ SAMPLES: tuple[Sample, ...] = (
         '"POST","chat",40,5,5100,5250,1.75\n',
         {"bench_steps": [{"completed": 35.0, "failed": 5.0, "e2e_mean_ms": None, "req_s": None}], "quality": [{"kind": "failures-mixed"}]},
         "locust 0.x",
+    ),
+    Sample(
+        "Timestamp,User Count,Type,Name,Requests/s,Failures/s,50%,Total Request Count,Total Failure Count,Total Average Response Time\n"
+        "1767225600,4,,Aggregated,0.0,0.0,N/A,0,0,0\n1767225601,4,,Aggregated,1.0,0.0,3000,10,0,4000\n"
+        "1767225620,4,,Aggregated,1.0,0.0,3900,20,0,3900.0\n1767225621,8,,Aggregated,1.0,0.0,3900,21,0,3950.0\n"
+        "1767225661,8,,Aggregated,1.0,0.0,4100,41,0,4000.0\n",
+        {
+            "bench_steps": [
+                {"line": 2, "concurrency": 4.0, "requests": 20.0, "completed": 20.0, "failed": 0.0, "wall_s": 20.0, "req_s": 1.0}
+                | {"e2e_mean_ms": 3900.0, "started_at": 1767225600.0, "finished_at": 1767225620.0},
+                {"line": 5, "concurrency": None, "requests": 20.0, "req_s": 0.5, "e2e_mean_ms": 4052.5},
+            ],
+            "clocks": [{"kind": "utc", "resolution_s": 1.0}],
+            "quality": [{"kind": "think-time"}],
+        },
+        "locust's history",
+    ),
+    Sample(
+        "request-start,DNS,DNS+dialup,Response-delay,request-duration,bytes,status\n0.000250125,0,0.0001,0.25,4.250001,437,200\n"
+        "0.5,0,0,0.25,8.5,20,503\n",
+        {
+            "requests": [
+                {"line": 2, "sent_at": 0.000250125, "latency_s": 4.250001, "finished_at": 4.250251125, "status": "ok"},
+                {"line": 3, "sent_at": 0.5, "latency_s": None, "status": "failed"},
+            ],
+            "clocks": [{"kind": "since-start", "resolution_s": 1e-06}],
+        },
+        "oha --output-format csv",
+    ),
+    Sample(
+        '{"type":"Metric","data":{"type":"trend","contains":"time"},"metric":"http_req_duration"}\n'
+        '{"type":"Point","data":{"time":"2026-01-01T01:00:02.5+01:00","value":2500.5,"tags":{"name":"a","status":"200"}},'
+        '"metric":"http_req_duration"}\n'
+        '{"metric":"http_req_duration","type":"Point","data":{"time":"2026-01-01T00:00:03.123456789Z","value":10,"tags":{"name":"a","status":"503"}}}\n'
+        '{"type":"Point","data":{"time":"2026-01-01T00:00:03Z","value":8,"tags":null},"metric":"vus"}\n',
+        {
+            "requests": [
+                {"line": 2, "origin": "client", "finished_at": 1767225602.5, "latency_s": 2.5005, "status": "ok"},
+                {"line": 3, "finished_at": 1767225603.123456789, "latency_s": None, "status": "failed"},
+            ],
+            "clocks": [{"kind": "utc", "resolution_s": 1e-06}],
+        },
+        "k6 -o json",
     ),
     Sample(
         "Running 30s test @ http://localhost/\n  2 threads and 16 connections\n  Thread Stats   Avg      Stdev     Max   +/- Stdev\n"

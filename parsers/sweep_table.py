@@ -6,6 +6,8 @@ What it reads, alone or inside a report or a log, several in one file:
 - CSV and TSV (`,` `;` tab, quoted), columns aligned with blanks
 - blocks (`=== 4 concurrent streams ===` followed by `key=value`), lines of `c=4 aggregate=49.1 wall=15.6s`, keys that end in
   the concurrency (`aggregate_tps_n4: 269.03`)
+- lines that begin with their concurrency (`4 streams: 120.8 tok/s aggregate, 30.2 per stream`), two of them at least
+- JSON of one's own script: objects with a concurrency among their keys, one per line, in a list or in lists inside an object
 - tables that lie on their side: concurrency in the header cells (`4-conc agg`, `c=8`) or in a first row
 
 A table counts where one column is the offered concurrency in positive whole numbers (or an offered request rate) and at least one
@@ -25,13 +27,15 @@ What the columns mean:
   0.5 cannot be milliseconds; a wall or latency in which less than one token would have been made cannot be; a time per token is
   the inverse of the per-stream rate beside it.
 - `series`: the name of a configuration (heading, caption, config column, prefix of a column group), NULL where there is only one.
+- rows that repeat one load (ten runs at c=8) are steps of one series where a column counts the runs or says that a row is a whole run
+  (aggregate, percentile, mean); else they could be requests, and are refused.
 - `step` counts the rows of a series from 1. `line` is the row's line, for a table on its side the header's, for a block its first.
 
-Known traps: `1.00×` is a ratio; `8/8` completed; ranges, bounds, `OOM`, `—` are NULL; one comma or point before three digits may group
+Known traps: `1.00×` is a ratio; a "latency" in which one token was made is that of a token; `8/8` completed; ranges, bounds, `OOM`, `—` are NULL; one comma or point before three digits may group
 thousands or be decimal (decided per column, else NULL and a near miss); tok/s per GPU is not the aggregate; columns of settings and
 prefill rates are not measurements. The last cell of a file that ends without a line end may be cut: NULL, unless a pipe closes it.
 Tables of tools with a parser of their own (llama-bench, batched-bench, the benchmark consoles) and per-request tables are left alone.
-A table that starts after the first 256 KiB of a file whose head holds none is not found: a source is claimed by its head.
+A table that starts after the first 256 KiB is found where its lines or those around it hold a rule or a word for streams or token rates.
 """
 
 from __future__ import annotations
@@ -44,11 +48,15 @@ from typing import Any
 from ..engine.cells import token
 from ..engine.columns import TARGETS, Column, System, fill_numbers, label
 from ..engine.headers import TOK_S, TOKEN_RATES, embedded, meaning, plain
+from ..engine.json_objects import JsonLines, json_objects
+from ..engine.json_tables import grids_of, joined
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
+from ..engine.source import Source
 from ..engine.text_tables import HEADING, MAX_TABLE_LINES, READERS, Grid, caption_of, cut_end, starts
 
 __all__ = ["PARSER"]
 
+MAX_REPEATS = 50  # runs of one load; more rows of it are requests
 MAX_STEPS = 20_000  # a sweep has tens of rows; more is a log in the shape of a table
 TAIL_LINES = 40  # a table may begin in the last lines of a block and go on in the next
 FIXED = ("requests", "completed", "failed", "input_tokens", "output_tokens", "input_len", "output_len", "mean_concurrency", "accept_len")
@@ -132,7 +140,8 @@ class Reading:
     nearly: bool = False
 
 
-_TOOLS = ({"s tg t/s"}, {"s pp t/s"}, {"n kv"}, {"test", "t/s"}, {"failures/s"}, {"request id"}, {"timestamp", "type"})
+_TOOLS = ({"s tg t/s"}, {"s pp t/s"}, {"n kv"}, {"test", "t/s"}, {"failures/s"}, {"request id"}, {"timestamp", "type"},
+          {"benchmark", "per second", "concurrency"})  # fmt: skip
 
 
 class NotASweep(Exception):
@@ -149,11 +158,37 @@ def _columns(grid: Grid) -> list[Column]:
         header = [f"{h} ({u.strip('()[]')})" if u else h for h, u in zip(header, units)]
         grid.status[grid.rows[0][0]] = "matched"
         grid.rows = grid.rows[1:]
+    header = _split_statistics(grid, header)
     made = []
     for n, text in enumerate(header):
         cells = [cells[n] for _, cells in grid.rows]
         made.append(Column(text, meaning(text), cells, [token(c) for c in cells]))
     return made
+
+
+_STATISTICS = re.compile(r"(?i)\b(?:p\d\d(?:\.\d)?|mean|avg|median|min|max)(?:\s*/\s*(?:p\d\d(?:\.\d)?|mean|avg|median|min|max))+\b")
+
+
+def _split_statistics(grid: Grid, header: Sequence[str]) -> list[str]:
+    """A column `TTFT p50/p99` with cells `120 / 160 ms` as one column for each; a unit at the end is that of all its parts."""
+    out: list[str] = []
+    for text in header:
+        found, at = _STATISTICS.search(text), len(out)
+        names = re.split(r"\s*/\s*", found[0]) if found else []
+        parts = [re.split(r"\s*/\s*", cells[at]) for _, cells in grid.rows] if names else []
+        if not found or not any(len(p) == len(names) for p in parts):
+            out.append(text)
+            continue
+        out += [text[: found.start()] + name + text[found.end() :] for name in names]
+        rows = []
+        for (line, cells), part in zip(grid.rows, parts):
+            unit = re.sub(r"^[^a-zµ]*", "", part[-1].lower()) if len(part) == len(names) else ""
+            fitted = (
+                [p if re.search(r"[a-zA-Zµ]", p) else f"{p} {unit}".strip() for p in part] if len(part) == len(names) else [""] * len(names)
+            )
+            rows.append((line, [*cells[:at], *fitted, *cells[at + 1 :]]))
+        grid.rows = rows
+    return out
 
 
 def _load(columns: Sequence[Column]) -> tuple[Column | None, Column | None]:
@@ -212,9 +247,14 @@ def _read_upright(grid: Grid, out: Reading) -> None:
     ]
     if not valid or not usable:
         raise NotASweep("; ".join(reasons) if reasons and valid else "")
+    if len(valid) == 1 and {c.means.role for c in usable} == {"wall"} and not any(c.means.role in ("completed", "failed") for c in columns):
+        raise NotASweep("one duration and nothing that was measured in it: is it a setting?")
     series = _series(columns, valid, first)
-    if len(valid) > 3 * len({(series[n], first.values[n]) for n in valid}) + 3:
-        raise NotASweep()  # the same few loads again and again: a log or a list of requests, not a sweep
+    distinct = len({(series[n], first.values[n]) for n in valid})
+    of_runs = any(_of_a_step(c) for c in usable) or any(_numbers_the_rows(c, valid) and plain(c.text).lower() in _RUNS for c in columns)
+    if len(valid) > 3 * distinct + 3 and not (of_runs and len(valid) <= MAX_REPEATS * distinct):
+        # the same few loads again and again: a log or a list of requests, not a sweep
+        raise NotASweep("the same load again and again: are these requests or repeated runs?" if len(valid) <= 1000 else "")
     systems = _systems(usable, reasons)
     evidence = _speaks_of_tokens(columns, grid.caption)
     emitted: dict[int, bool] = {}
@@ -291,6 +331,10 @@ def _series(columns: Sequence[Column], valid: Sequence[int], first: Column) -> l
         return len({plain(c.cells[n]) for n in valid}) > 1
 
     keys = [c for c in columns if c.means.role in ("key", "input_len", "output_len") and varies(c)]
+    if len({first.values[n] for n in valid}) == 1 and len(valid) > 2:  # one load, run again and again
+        keys = [c for c in keys if not _numbers_the_rows(c, valid)]
+        if not keys and any(_numbers_the_rows(c, valid) for c in columns if c is not first):
+            return [""] * size
     names = [" ".join(_key(c, n) for c in keys).strip() for n in range(size)]
     at = [(names[n], first.values[n]) for n in valid]
     if len(set(at)) < len(at):
@@ -300,6 +344,22 @@ def _series(columns: Sequence[Column], valid: Sequence[int], first: Column) -> l
             if c.means.role in ("", "concurrency", "requests") and c is not first and few and len(split) == len(at):
                 return [f"{names[n]} {_key(c, n, named=True)}".strip() for n in range(size)]
     return names
+
+
+def _of_a_step(column: Column) -> bool:
+    """Measured over many requests: a rate of all streams, a percentile or a mean, a wall time of the run."""
+    return (column.means.role == "aggregate" and not column.means.weak) or bool(column.means.stat and column.target)
+
+
+_RUNS = {"run", "trial", "iteration", "iter", "rep", "repeat", "repetition", "attempt", "launch", "round", "lauf"}
+
+
+def _numbers_the_rows(column: Column, valid: Sequence[int]) -> bool:
+    """A column that only counts: run 1, 2, 3."""
+    digits = [column.tokens[n].digits for n in valid]
+    return plain(column.text).lower().strip(" .:#") in {*_RUNS, "no", "nr", ""} and digits == [
+        str(k + int(digits[0] or 1)) for k in range(len(digits))
+    ]
 
 
 def _key(column: Column, n: int, named: bool = False) -> str:
@@ -427,6 +487,26 @@ class SweepTable:
 
     name = "sweep-table"
     api = 1
+    beyond = (
+        "Nutzer",
+        "Token/s",
+        "|--",
+        "|:-",
+        "| --",
+        "| :-",
+        "-|-",
+        "-+-",
+        "━",
+        "│",
+        "┃",
+        "oncurren",
+        "tok/s",
+        "tok_s",
+        "t/s",
+        "tps",
+        "TPS",
+        "treams",
+    )
 
     @property
     def samples(self) -> Sequence[Sample]:
@@ -434,6 +514,13 @@ class SweepTable:
 
     def claims(self, head: Head) -> Claim | Refusal | None:
         """Claims a source whose head holds at least one readable sweep row; a table that nearly is one is refused with the reason."""
+        if _is_json(head):
+            found = _json_readings(JsonLines(Source.from_text(head.text))) if head.complete else []
+            rows = sum(len(r.steps) for r in found)
+            missing = next((why for r in found for _, why in r.rejects if r.nearly), "")
+            if rows:
+                return Claim(30, f"JSON with a concurrency sweep: {rows} steps")
+            return Refusal(20, f"JSON with a concurrency: {missing}") if missing else None
         scan = Scan()
         scan.feed(head.text, last=True)
         rows = sum(len(r.steps) for r in scan.readings)
@@ -446,6 +533,12 @@ class SweepTable:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Rows of `bench_steps`, `quality` and one of `clocks`; lines outside sweep tables are `other`."""
+        if _is_json(source.head()):
+            lines, scan = JsonLines(source), Scan()
+            scan.readings = _json_readings(lines)
+            if steps := _name_series(scan.readings):
+                _emit(steps, scan, emit)
+            return lines.close()
         scan, text = Scan(), ""
         for _, block in source.blocks():
             if text:
@@ -457,6 +550,25 @@ class SweepTable:
         if steps:
             _emit(steps, scan, emit)
         return counts
+
+
+def _is_json(head: Head) -> bool:
+    return re.match(r"\s*(?:\{\s*\"|\[\s*\{\s*\")", head.text) is not None
+
+
+def _json_readings(lines: JsonLines) -> list[Reading]:
+    grids: list[Grid] = []
+    for first, last, doc in json_objects(lines):
+        if doc is None:
+            lines.near(first, "an object that is cut or garbled")
+            continue
+        found = list(grids_of(doc, first))
+        if found:
+            lines.add(first, last, "matched")
+        grids += found
+    readings = [read(grid) for grid in joined(grids)]
+    lines.counts.rejects += [reject for got in readings for reject in got.rejects[:10]]
+    return [got for got in readings if got.steps or got.nearly]
 
 
 def _count(scan: Scan) -> Counts:

@@ -157,7 +157,7 @@ SELECT
     min(line) AS line, max(line) AS last_line, {", ".join(map(_one, _READ))},
     any_value(total_rate) FILTER (kind = 'throughput') AS total_rate, any_value(output_rate) FILTER (kind = 'throughput') AS output_rate
 FROM blocks GROUP BY run, region, coalesce(second, FALSE)
-HAVING count(*) FILTER (part = 1 AND kind NOT IN ('banner', 'rate_rps', 'concurrency', 'mean_concurrency', 'accept_len')) > 0
+HAVING count(*) FILTER (part = 1 AND kind NOT IN ('banner', 'rate_rps', 'concurrency', 'mean_concurrency', 'accept_len', 'failed')) > 0
     OR count(*) FILTER (part = 2) > 1 OR count(*) FILTER (kind IN ('throughput', 'avg_latency')) > 0
 """
 

@@ -125,3 +125,11 @@ def test_local_path_is_the_file_itself_or_a_copy_that_goes_away(tmp_path: Path) 
 
 def test_line_counting_needs_no_final_newline() -> None:
     assert re.sub(r"\d", "", "".join(t for _, t in Source.from_text("a1\nb2").blocks(2))) == "a\nb"
+
+
+def test_colours_are_gone_wherever_a_read_ends() -> None:
+    text = "\x1b[1;36m| c \x1b[0m| tok/s |\x1b[K\r\n\x1b[38:5:12m| 8 | 12.5 |\x1b[m\n\x1b[3;1Hmoved\n"
+    source = Source.from_text(text)
+    assert source.head().text == "| c | tok/s |\n| 8 | 12.5 |\n\x1b[3;1Hmoved\n"
+    for size in (1, 2, 3, 5, 7, 1000):
+        assert "".join(block for _, block in source.blocks(size)) == source.head().text

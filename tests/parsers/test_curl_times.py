@@ -91,3 +91,23 @@ def test_any_garbled_byte(sample: Sample, share: float, byte: int) -> None:
     data[int(share * (len(data) - 1))] = byte
     lines = sum(block.count("\n") + (not block.endswith("\n")) for _, block in Source.from_text(bytes(data)).blocks())
     assert rows_of(PARSER, bytes(data))[1].lines == lines
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("$ time -p curl -s h\nreal 28.48\nuser 0.01\nsys 0.01\n", 28.48),
+        ("$ /usr/bin/time curl -s h -o x\n0.00user 0.00system 0:10.10elapsed 0%CPU (0avgtext+0avgdata 9000maxresident)k\n", 10.10),
+        ("$ /usr/bin/time curl -s h -o x\n0.00user 0.00system 1:02:10elapsed 0%CPU\n", 3730.0),
+        ('\tCommand being timed: "curl -s h"\n\tElapsed (wall clock) time (h:mm:ss or m:ss): 1:00.10\n', 60.10),
+        ("curl -s h -d @a.json  0.01s user 0.01s system 0% cpu 12.345 total\n", 12.345),
+        ("curl -s h  0.01s user 0.01s system 0% cpu 1:12.35 total\n", 72.35),
+        ("$ TIMEFORMAT=%3R; time curl -s h >/dev/null\n0,102\n", 0.102),
+        ("PS> Measure-Command { curl.exe -s h }\nSeconds           : 12\nTotalSeconds      : 12.3456789\n", 12.3456789),
+    ],
+)
+def test_what_other_shells_print(text: str, seconds: float) -> None:
+    assert [r["latency_s"] for r in rows_of(PARSER, text)[0]["requests"]] == [pytest.approx(seconds)]
+    assert isinstance(PARSER.claims(Source.from_text(text).head()), Claim)
+    elsewhere = text.replace("curl", "make")
+    assert "requests" not in rows_of(PARSER, elsewhere)[0], "another command was timed"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime, timezone
 from typing import Any
 
@@ -89,7 +90,7 @@ def test_every_form(text: str, end: float, kind: str, step: float) -> None:
 
 
 @given(st.lists(st.integers(1_700_000_000, 1_800_000_000), min_size=1, max_size=6), st.integers(-12, 14))
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)
 def test_offsets_and_epochs_agree(times: list[int], hours: int) -> None:
     def iso(t: int) -> str:
         local = datetime.fromtimestamp(t + hours * 3600, timezone.utc)  # noqa: UP017
@@ -202,3 +203,22 @@ def test_any_cut_and_any_garbling(cut: int, garbage: bytes, block: int) -> None:
     for row in rows.get("requests", []):
         assert row["finished_at"] is None or row["finished_at"] > 0
         assert (row["finished_at"] is None) == (row["resolution_s"] is None)
+
+
+@pytest.mark.parametrize(
+    ("written", "finished_at", "kind"),
+    [
+        ("/Date(1788998405250)/", 1788998405.25, "utc"),
+        ("2026-09-10T02:00:05.25+02:00", 1788998405.25, "utc"),
+        ("2026-09-10T00:00:05.2500000Z", 1788998405.25, "utc"),
+        ("2026-09-10T02:00:05.25", 1789005605.25, "local-no-zone"),
+        ("yesterday", None, None),
+    ],
+)
+def test_powershell_objects_as_json(written: str, finished_at: float | None, kind: str | None) -> None:
+    text = json.dumps([{"Name": f"resp_{n}.json", "LastWriteTime": written, "Length": 431, "Other": "CANARY"} for n in (1, 2)], indent=1)
+    rows, counts = rows_of(PARSER, text)
+    assert [r["finished_at"] for r in rows.get("requests", [])] == ([finished_at] * 2 if finished_at else [])
+    assert counts.lines == text.count("\n") + 1 and "CANARY" not in repr(rows)
+    if kind:
+        assert rows["clocks"][0]["kind"] == kind

@@ -6,13 +6,13 @@ import json
 from functools import partial
 
 import pytest
-from gpuverdict.engine.parser import Claim, Refusal
+from gpuverdict.engine.parser import Claim
 from gpuverdict.engine.source import Source
 from gpuverdict.engine.testing import check_samples
 from gpuverdict.parsers.load_tools import PARSER
 from open_ended import document_tests, line_tests, read
 
-K6, K6_MS, HEY, HEY_OLD, OHA, LOCUST, LOCUST_OLD, WRK, WRK_BAD = (s.text for s in PARSER.samples)
+K6, K6_MS, HEY, HEY_OLD, OHA, LOCUST, LOCUST_OLD, HISTORY, OHA_CSV, K6_JSON, WRK, WRK_BAD = (s.text for s in PARSER.samples)
 
 facts = partial(read, PARSER)
 
@@ -119,7 +119,23 @@ def test_other_files_are_not_claimed() -> None:
     for text in ("", "a,b\n1,2\n", '{"summary": {"total": 3}}', "Running a test\n", "1,0.1234\n2,0.2345\n"):
         assert PARSER.claims(Source.from_text(text).head()) is None
         assert facts(text)[0] == {}
-    assert isinstance(PARSER.claims(Source.from_text('"Timestamp","User Count","Type","Name"\n').head()), Refusal)
+
+
+def test_stretches_of_locust_end_where_the_users_change() -> None:
+    rows, _ = facts(HISTORY)
+    assert [(r.get("concurrency"), r["wall_s"]) for r in rows["bench_steps"]] == [(4.0, 20.0), (None, 40.0)]
+    ramp = HISTORY.split("\n")[0] + "\n" + "".join(f"{1767225600 + k},{k},,Aggregated,1,0,N/A,{k},0,900\n" for k in range(20))
+    assert facts(ramp)[0] == {}, "every second has another number of users"
+    failing = HISTORY.replace(",20,0,3900.0", ",20,5,3900.0").replace(",21,0,", ",21,5,").replace(",41,0,", ",41,5,")
+    first = facts(failing)[0]["bench_steps"][0]
+    assert (first["failed"], first.get("req_s"), first.get("e2e_mean_ms")) == (5.0, None, None)
+    restarted = HISTORY.replace(",20,0,3900.0", ",5,0,3900.0")
+    assert [r["line"] for r in facts(restarted)[0]["bench_steps"]] == [5]
+
+
+def test_points_of_k6_that_are_damaged() -> None:
+    rows, counts = facts(K6_JSON.replace('"value":2500.5', '"value":"x"'))
+    assert [r["line"] for r in rows["requests"]] == [3] and (counts.near_miss, counts.noise) == (1, 2)
 
 
 @pytest.mark.parametrize(("text", "shares"), [(HEY, False), ("$ hey -o csv\n" + HEY, True), (WRK, True), (OHA, False)])

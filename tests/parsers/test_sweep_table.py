@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -424,3 +425,168 @@ def test_dropped_cells_never_shift(at: int, line: int) -> None:
 @given(st.text(max_size=300))
 def test_any_text(text: str) -> None:
     rows_of(PARSER, text)
+
+
+# --- what people also write ----------------------------------------------------------------------------------------------------------
+
+
+def test_html_breaks_in_headers() -> None:
+    text = "| Parallel<br>requests | **Agg.**<br/>tok/s | TTFT<br>(avg, ms) |\n|---:|---:|---:|\n| 1 | 52.3 | 88 |\n| 4 | 94.0 | 3 214 |\n"
+    assert [(r["concurrency"], r["aggregate_tok_s"], r["ttft_mean_ms"]) for r in steps(text)] == [(1, 52.3, 88), (4, 94.0, 3214)]
+
+
+@pytest.mark.parametrize(
+    "cells", [("N=1", "N=8"), ("1 user", "8 users"), ("c=1", "c=8"), ("1 concurrent request", "8 concurrent requests")]
+)
+@pytest.mark.parametrize("header", ["", "Load", "Setup"])
+def test_the_load_may_stand_in_the_cells_only(header: str, cells: tuple[str, str]) -> None:
+    text = f"| {header} | total t/s | wall (s) |\n|---|---|---|\n| {cells[0]} | 40.5 | 10 |\n| **{cells[1]}** | 122.0 | 31 |\n"
+    assert [(r["concurrency"], r["wall_s"]) for r in steps(text)] == [(1, 10), (8, 31)]
+    assert steps(text.replace(cells[1], "idle")) == [], "one cell that says no load: the column is another thing"
+
+
+def test_two_statistics_in_one_column() -> None:
+    text = "| c | agg tok/s | TTFT p50/p99 | latency mean / max (s) |\n|---|---|---|---|\n| 1 | 40 | 120 / 160 ms | 5 / 6 |\n| 8 | 120 | — | 15 / 30 |\n"
+    assert [(r["ttft_p50_ms"], r["ttft_p99_ms"], r["e2e_mean_ms"]) for r in steps(text)] == [(120, 160, 5000), (None, None, 15000)]
+
+
+def test_a_latency_of_one_token_is_not_that_of_a_request() -> None:
+    text = "batch_size,throughput_tok_s,latency_ms\n1,45.1,22.2\n4,160.2,25.0\n16,480.9,33.3\n"
+    assert column(text, "aggregate_tok_s") == [45.1, 160.2, 480.9]
+    assert all("e2e_mean_ms" not in r for r in steps(text))
+    assert any("time of a token" in why for _, why in counts_of(text).rejects)
+    assert column(text.replace("22.2", "2220").replace("25.0", "2500").replace("33.3", "3330"), "e2e_mean_ms") == [2220, 2500, 3330]
+
+
+@pytest.mark.parametrize(
+    "opening",
+    [
+        "--- concurrency {} ---",
+        "Results for concurrency={}:",
+        "Testing concurrency {}...",
+        "[concurrency: {}]",
+        "### Running with 	parallel = {}",
+    ],
+)
+def test_blocks_however_they_open(opening: str) -> None:
+    body = "\nrequests:     8\nwall time:    12.3 s\nthroughput:   {} tok/s\nTTFT p50/p99: 0.31s / 0.92s\n\n"
+    rows = steps(opening.format(1) + body.format("40.5") + opening.format(4) + body.format("120.5"))
+    assert [(r["concurrency"], r["requests"], r["wall_s"], r["aggregate_tok_s"]) for r in rows] == [(1, 8, 12.3, 40.5), (4, 8, 12.3, 120.5)]
+    assert all("ttft_p50_ms" not in r for r in rows), "two values under one key say neither"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- c=1: 42.0 tok/s\n- c=4: 121.0 tok/s\n- c=8: 122.5 tok/s\n",
+        "1 concurrent request: 42.0 tok/s\n\n4 concurrent requests: 121.0 tok/s\n\n8 concurrent requests: 122.5 tok/s (no gain!)\n",
+        "* 1 stream → 42.0 tok/s\n* 4 streams → **121.0** tok/s aggregate\n* 8 streams → 122.5 tok/s aggregate\n",
+        "[concurrency 1] 42.0 tok/s total\n[concurrency 4] 121.0 tok/s total\n[concurrency 8] 122.5 tok/s total\n",
+        "concurrency=1 -> 42.0 t/s\nconcurrency=4 -> 121.0 t/s\nconcurrency=8 -> 122.5 t/s\n",
+        "> Concurrency 1: 42.0 tokens/s\n> Concurrency 4: 121.0 tokens/s\n> Concurrency 8: 122.5 tokens/s\n",
+    ],
+)
+def test_lines_that_begin_with_their_load(text: str) -> None:
+    assert [(r["concurrency"], r["aggregate_tok_s"]) for r in steps("Ran it with `-np 4`:\n\n" + text)] == [
+        (1, 42.0),
+        (4, 121.0),
+        (8, 122.5),
+    ]
+
+
+def test_told_per_stream_beside_the_total() -> None:
+    text = "4 streams: 120.8 tok/s total, 31.1 tok/s per stream, TTFT 320 ms\n8 streams: 121.5 tok/s total, 15.9 tok/s per stream, TTFT 4.2 s\n"
+    assert [(r["aggregate_tok_s"], r["per_stream_tok_s"], r["ttft_mean_ms"]) for r in steps(text)] == [
+        (120.8, 31.1, 320),
+        (121.5, 15.9, 4200),
+    ]
+    first = steps("1 stream: 42.0 tok/s\n" + text)[0]
+    assert (first["aggregate_tok_s"], first["per_stream_tok_s"]) == (42.0, 42.0), "of one stream it is both"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "4 users: 42.0 tok/s\n",  # one line is an anecdote
+        "4 users: 42.0 tok/s\n4 users: 43.0 tok/s\n",
+        "1 user complained, 40 tok/s is slow\nwe have 8 users\n",
+        "c=4: hello\nc=8: 40 tok/s\n",
+        "INFO Received request r-1: prompt: 'throughput: 9.0 tokens/s, Running: 9', params: SamplingParams(n=1), lora_request: None.\n",
+        "INFO request done: SamplingParams(n=4, max_tokens=5), throughput=8.5 tok/s wall=3s\n",
+        "INFO throughput=8.5 tok/s wall=3s n=4\n",
+    ],
+)
+def test_talk_is_no_sweep(text: str) -> None:
+    assert steps(text) == []
+
+
+def test_repeated_runs_of_one_load() -> None:
+    runs = "".join(f"| {n} | 8 | 12{n % 10}.5 | 300 |\n" for n in range(1, 11))
+    counted = "| run | concurrency | total tok/s | TTFT (ms) |\n|---|---|---|---|\n" + runs
+    assert [(r["series"], r["step"]) for r in steps(counted)] == [(None, n) for n in range(1, 11)]
+    uncounted = "concurrency,aggregate_tok_s,wall_s\n" + "".join(f"8,12{n}.1,20.{n}\n" for n in range(10))
+    assert column(uncounted, "aggregate_tok_s") == [120.1 + n for n in range(10)]
+    requests = "concurrency,ttft_s,latency_s\n" + "".join(f"8,0.4,12.{n}\n" for n in range(10))
+    refused = claim(requests)
+    assert steps(requests) == [] and isinstance(refused, Refusal) and "repeated runs" in refused.missing
+    with_loads = "| run | c | total tok/s |\n|---|---|---|\n| 1 | 1 | 40 |\n| 1 | 8 | 120 |\n| 2 | 1 | 41 |\n| 2 | 8 | 121 |\n"
+    assert column(with_loads, "series") == ["run=1", "run=1", "run=2", "run=2"]
+
+
+def test_completed_of_sent_with_a_share() -> None:
+    text = "| users | ok | tok/s total |\n|---|---|---|\n| 8 | 80/80 | 120 |\n| 16 | 120/160 (75%) | 124 |\n"
+    assert [(r["completed"], r["requests"]) for r in steps(text)] == [(80, 80), (120, 160)]
+
+
+def test_json_of_ones_own() -> None:
+    rows = [
+        {"concurrency": 1, "aggregate_tok_s": 42.1, "wall_s": 10.25, "ttft_s": {"mean": 0.125, "p99": 0.234}, "note": "x" * 100},
+        {"concurrency": 8, "aggregate_tok_s": 121.5, "wall_s": 30.5, "ttft_s": {"mean": 1.234, "p99": float("inf")}},
+    ]
+    expected = [(1, 42.1, 10.25, 125.0, 234.0), (8, 121.5, 30.5, 1234.0, None)]
+    for text in (
+        json.dumps(rows),
+        json.dumps({"model": "m", "results": rows}, indent=1),
+        "".join(json.dumps(r) + "\n" for r in rows),
+    ):
+        assert isinstance(claim(text), Claim)
+        assert [(r["concurrency"], r["aggregate_tok_s"], r["wall_s"], r["ttft_mean_ms"], r["ttft_p99_ms"]) for r in steps(text)] == expected
+    summary = {"summary": {"users": 8, "total_output_tokens_per_s": 122.2, "duration_s": 60.1}}
+    assert [(r["concurrency"], r["aggregate_tok_s"], r["wall_s"]) for r in steps(json.dumps(summary))] == [(8, 122.2, 60.1)]
+    cut = json.dumps(rows)[:-60]
+    assert [r["concurrency"] for r in steps(cut)] == [1] and counts_of(cut).lines == 1
+
+
+@pytest.mark.parametrize(
+    "doc",
+    [
+        {"concurrency": 4, "throughput": 33.0},
+        [{"id": n, "concurrency": 8, "ttft_s": 0.4, "latency_s": 12.0} for n in range(10)],
+        {"config": {"concurrency": 8, "model": "m", "max_tokens": 256}},
+        {"b": 4, "n": 8, "tok_s": 33.0},
+    ],
+)
+def test_json_that_is_no_sweep(doc: Any) -> None:
+    assert steps(json.dumps(doc)) == [] and not isinstance(claim(json.dumps(doc)), Claim)
+
+
+def test_a_table_of_keys_and_values_is_one_step() -> None:
+    box = (
+        "Benchmarking summary:\n+-----------------------------------+-----------+\n| Key                               |     Value |\n"
+        "+===================================+===========+\n| Time taken for tests (s)          |   10.5    |\n+-----------------------------------+-----------+\n"
+        "| Number of concurrency             |    8      |\n+-----------------------------------+-----------+\n| Total requests                    |   16      |\n"
+        "+-----------------------------------+-----------+\n| Output token throughput (tok/s)   |  120.5    |\n+-----------------------------------+-----------+\n"
+        "| Average latency (s)               |    4.5    |\n+-----------------------------------+-----------+\n| Average time to first token (s)   |    0.25   |\n"
+        "+-----------------------------------+-----------+\n"
+    )
+    assert [
+        (r["concurrency"], r["requests"], r["aggregate_tok_s"], r["aggregate_counts"], r["e2e_mean_ms"], r["ttft_mean_ms"])
+        for r in steps(box)
+    ] == [(8, 16, 120.5, "output", 4500, 250)]
+    markdown = "| Metric | Value |\n|---|---|\n| **Concurrency** | 8 |\n| Output throughput | 120.5 tok/s |\n| Mean TTFT | 250 ms |\n"
+    assert [(r["line"], r["concurrency"], r["aggregate_tok_s"], r["ttft_mean_ms"]) for r in steps(markdown)] == [(3, 8, 120.5, 250)]
+    both = "| Metric | before | after |\n|---|---|---|\n| Concurrency | 8 | 8 |\n| Output tok/s | 120.5 | 240.5 |\n| Mean TTFT (ms) | 4000 | 250 |\n"
+    assert [(r["series"], r["concurrency"], r["aggregate_tok_s"]) for r in steps(both)] == [("before", 8, 120.5), ("after", 8, 240.5)]
+    assert steps("| Setting | Value |\n|---|---|\n| Concurrency | 8 |\n| Model | m |\n| ctx | 4096 |\n") == []
+    assert steps("| Setting | Value |\n|---|---|\n| Concurrency | 8 |\n| Duration | 60s |\n| prompt tokens | 512 |\n") == []
+    assert steps('{"server": {"concurrency": 8, "timeout_s": 30, "duration_s": 5}}') == []

@@ -141,3 +141,9 @@ def test_an_unstreamed_sglang_run_has_no_token_times() -> None:
 def test_an_old_throughput_line_counts_all_tokens() -> None:
     (row,) = steps("Throughput: 7.25 requests/s, 4650.00 tokens/s\n")
     assert (row["req_s"], row["aggregate_tok_s"], row["aggregate_counts"]) == (7.25, 4650.0, "total")
+
+
+def test_a_count_of_failures_alone_is_no_result() -> None:
+    """ApacheBench prints the same line."""
+    text = "Complete requests:      60\nFailed requests:        0\nRequests per second:    1.97 [#/sec] (mean)\n"
+    assert "bench_steps" not in rows_of(PARSER, text)[0]
