@@ -9,7 +9,8 @@ Why it matters
 How it decides
     Everything that is no kernel is bounded by the time in which the critical path is not busy: for a serial split 100 - the sum of
     the cards, for a tensor split 100 - the least busy rank. At 5 % or less it is ruled out (gaps of milliseconds). A step time with
-    a fixed part far above the roof, or steps without CUDA graphs, only fit. A kernel trace or an A/B with graphs confirms.
+    a fixed part far above the roof, steps without CUDA graphs, or gaps of a fifth of a kernel trace only fit: a trace does not say what
+    the launching thread did in them, nor how long a step takes without the profiler.
 
 Known problems
     Utilisation cannot resolve gaps of microseconds, and a kernel that waits in a collective counts as busy.
@@ -46,10 +47,12 @@ SELECT
     CASE WHEN sp.split IN ('layer') THEN s.idle_bound WHEN sp.split = 'tensor' OR k.cards = 1 THEN 100 - k.least_busy + 0.5 END AS idle_bound, s.ev AS idle_bound_ev,
     CASE WHEN sp.split = 'layer' THEN s.util_sum WHEN sp.split = 'tensor' OR k.cards = 1 THEN k.least_busy END AS path_busy,
     g.eager_share, g.n AS graph_lines, g.ev AS eager_share_ev, e.eager,
+    -- gaps on all cards at once, or for ranks that step together those of the rank with the fewest
+    coalesce(kf.idle_all, CASE WHEN sp.split = 'tensor' OR kf.ranks = 1 THEN kf.idle_least END) AS gap_share, kf.idle_most AS gap_share_most, kf.ev AS gap_share_ev, kf.ranks AS traced_ranks,
     r.fixed_ms, r.slope_ms, r.n AS points, r.roof_ms, r.fixed_ms / nullif(r.roof_ms, 0) AS fixed_over_roof
 FROM main.scopes sc
 LEFT JOIN main.serial_idle s USING (scope_id) LEFT JOIN ranks k USING (scope_id) LEFT JOIN split sp USING (scope_id) LEFT JOIN graphs g USING (scope_id)
-LEFT JOIN eager e USING (scope_id) LEFT JOIN roofed r USING (scope_id)
+LEFT JOIN eager e USING (scope_id) LEFT JOIN roofed r USING (scope_id) LEFT JOIN main.kernel_facts kf USING (scope_id)
 """
 
 _NSYS = "nsys profile -t cuda,nvtx,osrt --cuda-graph-trace=node -d 15 -o trace <server command>"
@@ -68,6 +71,7 @@ RULE = Rule(
         "mostly": Limit(0.5, "of the decode lines", "the usual step runs without a graph"),
         "enough_lines": Limit(5, "lines", "fewer do not show a habit"),
         "far_above": Limit(5, "roofs", "a fixed part five times one pass over the weights is not memory"),
+        "gaps": Limit(0.20, "of the time", "a fifth of every step without any kernel"),
         "yes": Limit(1, "flag", "the option is set"),
     },
     ruled_out=(
@@ -79,6 +83,13 @@ RULE = Rule(
         ),
     ),
     fits=(
+        Route(
+            "nothing runs on the cards for a fifth of the time of a kernel trace",
+            when=("gap_share >= gaps",),
+            uses=("kernels",),
+            rivals=("profiler",),
+            says="The host may keep the cards waiting. In gaps of up to 100 ms nothing runs for {gap_share:share} of the traced time, on {traced_ranks:int} ranks.",
+        ),
         Route(
             "the critical path is idle a good part of the time",
             when=("path_busy < nearly_always", "rounds >= rounds_needed"),
@@ -109,6 +120,11 @@ RULE = Rule(
         ),
     ),
     rivals={
+        "profiler": Rival(
+            "the profiler's own cost, a host that waits for something else, or another process whose turn it is",
+            closed=(),
+            settle="the step time with and without nsys (at most 1.1 times as long), and the CPU time of the launching thread (nsys -t osrt, py-spy record --native)",
+        ),
         "other_cost": Rival(
             "collectives or slow kernels make the fixed part instead",
             closed=(),
@@ -119,6 +135,7 @@ RULE = Rule(
         "idle_bound": "utilisation of all cards in the load and how the model is split",
         "rounds": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt in the load",
         "path_busy": "utilisation of all cards in the load and how the model is split",
+        "gap_share": _NSYS + "; nsys export --type sqlite trace.nsys-rep",
         "eager_share": "the server's decode lines (SGLang prints cuda graph: True or False)",
         "graph_lines": "the server's decode lines (SGLang prints cuda graph: True or False)",
         "eager": "the server's start-up lines (enforce_eager, disable_cuda_graph)",

@@ -89,4 +89,15 @@ FROM config
 UNION ALL
 SELECT scope_id, 'roof', 4, NULL, 'bytes and bandwidth are known at both ends', NULL
 FROM roof
+UNION ALL
+-- a window of kernel intervals is 50 ms, about a step; ten are needed
+SELECT
+    scope_id, 'kernels', CASE WHEN windows < 10 THEN 1 WHEN NOT placed THEN 2 ELSE 4 END, windows,
+    CASE WHEN windows < 10 THEN printf('only %d windows of 50 ms with kernels, 10 are needed', windows)
+         WHEN estimated THEN 'the clock of the kernel trace is only estimated'
+         WHEN NOT placed THEN 'nothing shows which requests the kernel trace belongs to'
+         ELSE printf('%d kernel intervals in the load', kernels) END,
+    CASE WHEN windows < 10 OR NOT placed
+        THEN 'a trace of 1 s or more while requests run, with the server''s log beside it; or state when it was taken: [during] in gpuverdict.toml' END
+FROM main.kernel_facts
 ORDER BY scope_id, input
