@@ -11,7 +11,8 @@ How it decides
     MBU = steps per second over the ceiling, bandwidth / bytes of one step. Everything is an interval: active parameters at the
     average bits of the file at the low end; non-routed parameters at 16 bit and the rest of the file for the experts at the high
     end; KV cache at its bound. For a serial split of equal cards the ceiling is one card's. Confirmed at 0.60 or more at the low
-    end with the steps known; ruled out as the main cost below 0.40 at the high end. Between them it fits or cannot be told.
+    end with the steps known, or where the rate follows the memory clock (0.7 or more) and not the SM clock (0.2 or less) over repeated
+    runs that differ in nothing else; ruled out as the main cost below 0.40 at the high end. Between them it fits or cannot be told.
 
 Known problems
     Without a DRAM counter the bytes are those of one pass over weights and cache: software that moves more stays possible. With
@@ -28,7 +29,7 @@ WITH dram AS (
     FROM main.samples_in_load WHERE dram_active IS NOT NULL AND (phase = 'decode' OR phase IS NULL) GROUP BY scope_id
 )
 SELECT
-    b.scope_id, b.concurrency AS streams, steps_lo AS steps_per_s_lo, steps_hi AS steps_per_s_hi, b.ev AS steps_per_s_ev,
+    sc.scope_id, b.concurrency AS streams, steps_lo AS steps_per_s_lo, steps_hi AS steps_per_s_hi, b.ev AS steps_per_s_ev,
     batch_lo, batch_hi, pass_bytes_lo / 1e9 AS step_gb_lo, step_bytes_hi / 1e9 AS step_gb_hi,
     b.kv_bytes_hi / 1e9 AS kv_gb, sequence_tokens, sequence_from, b.ev AS sequence_tokens_ev,
     bw_lo AS bandwidth_lo, bw_hi AS bandwidth_hi, bw_origin AS bandwidth_origin,
@@ -40,9 +41,15 @@ SELECT
     CASE WHEN speculation = 'on' AND accept_len IS NULL THEN 1 ELSE 0 END AS speculation_seen,
     -- where the memory interface itself was recorded, it decides: software may move more bytes than one pass
     (SELECT count(*) FROM main.gpu_samples WHERE dram_active IS NOT NULL) AS counters_seen,
-    d.dram_active, d.tensor_active, d.dram_rounds, d.ev AS dram_active_ev
-FROM main.step_bytes b LEFT JOIN dram d USING (scope_id)
+    d.dram_active, d.tensor_active, d.dram_rounds, d.ev AS dram_active_ev,
+    e.mem_lo AS mem_elasticity_lo, e.mem_hi AS mem_elasticity_hi, e.sm_lo AS sm_elasticity_lo, e.sm_hi AS sm_elasticity_hi, e.ev AS mem_elasticity_ev, e.sure AS clocks_sure, e.near_usual
+FROM main.scopes sc LEFT JOIN main.step_bytes b USING (scope_id) LEFT JOIN dram d USING (scope_id) LEFT JOIN main.clock_elasticity e USING (scope_id)
 """
+
+_CLOCKS = (
+    "the same load, three runs each, at two memory clocks (nvidia-smi -lmc) and at two SM clocks within 70 to 100 % of the usual one (nvidia-smi -lgc), "
+    "with clocks.sm and clocks.mem logged under load"
+)
 
 # The rate comes from a sweep's totals or from the server's own eval lines: either, with the roof.
 _RATES = ("bench", "server")
@@ -60,6 +67,8 @@ RULE = Rule(
         "dram_high": Limit(0.65, "DRAM_ACTIVE", "four fifths of the 0.8 that is practical"),
         "dram_low": Limit(0.40, "DRAM_ACTIVE", "half of the 0.8 that is practical"),
         "tensor_low": Limit(0.4, "tensor active", "above that arithmetic takes part"),
+        "follows": Limit(0.7, "d ln rate / d ln clock", "most of the time scales with that clock"),
+        "stays": Limit(0.2, "d ln rate / d ln clock", "a fifth of the time at most scales with that clock"),
         "enough": Limit(10, "rounds", "fewer than ten independent windows say nothing about the load"),
     },
     confirmed=(
@@ -78,6 +87,12 @@ RULE = Rule(
             uses=("util",),
             says="Decode is memory-bound. The memory interface is active {dram_active:share} of the time (line 65 %; about 80 % is the practical most), "
             "the tensor pipes {tensor_active:share}.",
+        ),
+        Route(
+            "the rate follows the memory clock and not the SM clock",
+            when=("mem_elasticity >= follows", "sm_elasticity <= stays", "clocks_sure >= 1", "near_usual >= 1"),
+            uses=("bench", "util", "ab"),
+            says="The rate is memory-bound. It follows the memory clock ({mem_elasticity:} per unit, line 0.7) and not the SM clock ({sm_elasticity:}, line 0.2).",
         ),
     ),
     ruled_out=(
@@ -116,6 +131,10 @@ RULE = Rule(
         ),
     },
     collect={
+        "mem_elasticity": _CLOCKS,
+        "sm_elasticity": _CLOCKS,
+        "clocks_sure": _CLOCKS,
+        "near_usual": _CLOCKS,
         "mbu": "decode tokens/s of one stream (server eval lines), model size and active parameters, bits per weight, the card, and the longest sequence "
         "(server log, or --given ctx_max=N)",
         "dram_active": "dcgmi dmon -e 1002,1004,1005 -d 100 (data-centre cards), while the load runs",
