@@ -62,7 +62,14 @@ RULE = Rule(
     confirmed=(
         Route(
             "small collectives take 40 % of the step on all ranks of a trace",
-            when=("traced_share >= most", "ranks_missing <= 0", "traced_ranks >= 2", "split == 'tensor'", "traced_decode >= 1", "message_kb <= small_message"),
+            when=(
+                "traced_share >= most",
+                "ranks_missing <= 0",
+                "traced_ranks >= 2",
+                "split == 'tensor'",
+                "traced_decode >= 1",
+                "message_kb <= small_message",
+            ),
             uses=("kernels", "config", "server"),
             says="Messages between the cards take the time. {traced_collectives:int} collectives, each by its shortest rank, take {traced_share:share} of the time of "
             "decode on {traced_ranks:int} ranks (line 40 %), with messages of {message_kb:KB}.",
@@ -107,7 +114,9 @@ RULE = Rule(
         ),
     ),
     rivals={
-        "waits": Rival("waiting for a slower rank", closed=("ranks_missing <= 0", "traced_ranks >= 2"), settle="the same trace on all ranks"),
+        "waits": Rival(
+            "waiting for a slower rank", closed=("ranks_missing <= 0", "traced_ranks >= 2"), settle="the same trace on all ranks"
+        ),
         "not_latency": Rival(
             "collectives that carry much: prefill, or a large batch",
             closed=("traced_decode >= 1", "message_kb <= small_message"),

@@ -72,7 +72,11 @@ RULE = Rule(
         ),
     ),
     rivals={
-        "unsure": Rival("chance, something else that was changed, or a clock far below the usual one", closed=("clocks_sure >= yes", "sm_clocks >= three", "near_usual >= yes"), settle=_CLOCKS),
+        "unsure": Rival(
+            "chance, something else that was changed, or a clock far below the usual one",
+            closed=("clocks_sure >= yes", "sm_clocks >= three", "near_usual >= yes"),
+            settle=_CLOCKS,
+        ),
     },
     collect={"sm_elasticity": _CLOCKS, "sm_clocks": _CLOCKS, "near_usual": _CLOCKS, "clocks_sure": _CLOCKS},
     means="The rate scales with the SM clock: arithmetic or the issue of instructions, not memory, link or host.",
@@ -80,7 +84,10 @@ RULE = Rule(
     not_a_remedy="More memory bandwidth or a faster link.",
     next=(
         Experiment(
-            "look into the kernels", "ncu --set full -k regex:mul_mat --launch-count 20 <server command>", "issue slots busy: instructions; stalls on memory: bytes", cost=3
+            "look into the kernels",
+            "ncu --set full -k regex:mul_mat --launch-count 20 <server command>",
+            "issue slots busy: instructions; stalls on memory: bytes",
+            cost=3,
         ),
     ),
 )

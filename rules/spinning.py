@@ -145,7 +145,8 @@ RULE = Rule(
             when=("spin_windows >= enough", "collective_share >= in_collectives", "ranks >= two"),
             uses=("util", "power", "config", "kernels"),
             says="Cards wait inside a kernel. GPU {spin_gpu:int}: {spin_util:%} busy at {spin_w:W} (p_dyn {spin_p_dyn:}) in "
-            "{spin_windows:int} windows, and collectives are {collective_share:share} of the kernel time of a card; {ranks:} ranks. " + _HOT,
+            "{spin_windows:int} windows, and collectives are {collective_share:share} of the kernel time of a card; {ranks:} ranks. "
+            + _HOT,
         ),
     ),
     ruled_out=(

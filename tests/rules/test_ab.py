@@ -10,11 +10,20 @@ from gpuverdict.rules import compute_bound, host_bound, memory_bound, sm_bound, 
 
 from .small_store import Rows, config, lines, samples, store_of, verdict
 
-SETTINGS: dict[str, Any] = {"version": "0.12.0", "slots": 64, "tensor_parallel": 1, "kv_dtype": "auto", "prefix_caching": "true", "quantisation": "none"}
+SETTINGS: dict[str, Any] = {
+    "version": "0.12.0",
+    "slots": 64,
+    "tensor_parallel": 1,
+    "kv_dtype": "auto",
+    "prefix_caching": "true",
+    "quantisation": "none",
+}
 ASKED: dict[str, Any] = {"slots_source": "arguments"}
 
 
-def arm(n: int, name: str, runs: list[float], clocks: tuple[float, float] | None = None, settings: dict[str, Any] | None = None, **more: Any) -> dict[str, Rows]:
+def arm(
+    n: int, name: str, runs: list[float], clocks: tuple[float, float] | None = None, settings: dict[str, Any] | None = None, **more: Any
+) -> dict[str, Rows]:
     """One series of runs at 16 streams, its server's log, and the clocks of its cards."""
     start = 1000.0 * (n + 1)
     bench = [
@@ -142,7 +151,9 @@ def test_a_server_that_changes_its_build_between_the_clocks_is_no_clock_pair() -
 )
 def test_the_cost_of_a_lower_clock(after: float, usage: Any, expected: str, claim: str) -> None:
     """Flagged from second 300 on; growing sequences or an unknown cache leave the cost open, not the state."""
-    hot = samples(600, 1, util_gpu=95.0, sm_clock=lambda s, g: 1980.0 if s < 300 else 1400.0, event_reasons=lambda s, g: 0 if s < 300 else 0x20)
+    hot = samples(
+        600, 1, util_gpu=95.0, sm_clock=lambda s, g: 1980.0 if s < 300 else 1400.0, event_reasons=lambda s, g: 0 if s < 300 else 0x20
+    )
     told = lines(60, running=8.0, waiting=0.0, prompt_tok_s=0.0, kv_usage=usage, gen_tok_s=lambda i: (500.0 if i < 30 else after) + i % 3)
     found = verdict(throttled.RULE, store_of(gpu_samples=hot, server_samples=told), "8-15 running")
     assert (found.verdict, found.claim) == (expected, claim), found.sentence

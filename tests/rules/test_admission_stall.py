@@ -62,14 +62,21 @@ def test_a_few_lines_show_no_state() -> None:
 
 def sglang(new_tokens: float, **settings: Any) -> Any:
     rows: Rows = []
-    for row in lines(20, server="sglang", step=3.0, phase="decode", **{k: STALL[k] for k in ("running", "waiting", "kv_usage", "gen_tok_s")}):
+    for row in lines(
+        20, server="sglang", step=3.0, phase="decode", **{k: STALL[k] for k in ("running", "waiting", "kv_usage", "gen_tok_s")}
+    ):
         rows += [row, {**row, "line": row["line"] + 500, "phase": "prefill", "gen_tok_s": None, "new_tokens": new_tokens}]
     return store_of(server_samples=rows, server_config=config(server="sglang", **{**SGLANG, **settings}))
 
 
 @pytest.mark.parametrize(
     ("new_tokens", "settings", "expected"),
-    [(300.0, {}, "confirmed"), (8192.0, {}, "fits"), (300.0, {"data_parallel": 12}, "cannot-tell"), (300.0, {"data_parallel": 2}, "confirmed")],
+    [
+        (300.0, {}, "confirmed"),
+        (8192.0, {}, "fits"),
+        (300.0, {"data_parallel": 12}, "cannot-tell"),
+        (300.0, {"data_parallel": 2}, "confirmed"),
+    ],
 )
 def test_prefill_batches_of_sglang(new_tokens: float, settings: dict[str, Any], expected: str) -> None:
     assert one(sglang(new_tokens, **settings)).verdict == expected

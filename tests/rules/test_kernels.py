@@ -139,7 +139,9 @@ def _given(**stated: Any) -> Rows:
 
 def waiting(share: float) -> Callable[[int, float], list[tuple[int, str, float, float]]]:
     """Two ranks whose collectives take a share of every step."""
-    return lambda n, t: [(g, k, a, b) for g in (0, 1) for k, a, b in (("kernel", 0, 20 * (1 - share)), ("collective", 20 * (1 - share), 19.95))]
+    return lambda n, t: [
+        (g, k, a, b) for g in (0, 1) for k, a, b in (("kernel", 0, 20 * (1 - share)), ("collective", 20 * (1 - share), 19.95))
+    ]
 
 
 TENSOR = config(split="tensor", tensor_parallel=2, server="vllm")
@@ -198,6 +200,9 @@ def test_collectives_that_fill_the_time(share: float, power: float, expected: st
     rows = [{**r, "line": n, "cycle": int(r["time"])} for n, r in enumerate([*idle, *load], 1)]
     statistics = lines(7, running=4.0, waiting=0.0, gen_tok_s=50.0, prompt_tok_s=0.0)
     store = store_of(
-        gpu_samples=rows, server_samples=statistics, kernels=traced(waiting(share), start=1020.0), server_config=config(tensor_parallel=2, pipeline_parallel=1, data_parallel=1)
+        gpu_samples=rows,
+        server_samples=statistics,
+        kernels=traced(waiting(share), start=1020.0),
+        server_config=config(tensor_parallel=2, pipeline_parallel=1, data_parallel=1),
     )
     assert verdict(spinning.RULE, store, "4-7 running").verdict == expected
