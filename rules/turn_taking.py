@@ -240,6 +240,7 @@ RULE = Rule(
         "kernel_overlap": _TRACE,
         "kernel_cards": _TRACE,
         "kernel_card_least": _TRACE,
+        "kernel_cards_missing": "a trace of every card the model runs on",
         "kernels_in_decode": "the server's own log of the traced time (it tells decode from prefill)",
         "within_one_request": "the server's log of the traced time with one request alone, or how the model is split (--given split=layer)",
         "split_is_not_parallel": "how the model is split",

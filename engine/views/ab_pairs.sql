@@ -17,7 +17,8 @@ WITH linked AS (
     SELECT
         scope_id, host, gpu, count(*) AS n, median(sm_clock) AS sm, median(mem_clock) AS mem,
         quantile_cont(sm_clock, 0.9) <= 1.03 * quantile_cont(sm_clock, 0.1) AS sm_steady, quantile_cont(mem_clock, 0.9) <= 1.01 * quantile_cont(mem_clock, 0.1) AS mem_steady
-    FROM main.samples_in_load WHERE placed IN ('given', 'clock') AND util_gpu >= 10 GROUP BY scope_id, host, gpu
+    FROM main.samples_in_load WHERE placed IN ('given', 'clock') AND util_gpu >= 10 AND scope_id IN (SELECT scope_id FROM main.series_pairs)
+    GROUP BY scope_id, host, gpu
 ), clocks AS (
     -- all cards at one clock
     SELECT scope_id, median(sm) AS sm, median(mem) AS mem FROM cards GROUP BY scope_id
