@@ -87,7 +87,7 @@ RULE = Rule(
     confirmed=(
         Route(
             "this run is eager, and CUDA graphs gain 15 % or more",
-            when=("graphs_gain >= worth", "ab_sure >= yes"),
+            when=("eager >= yes", "graphs_gain >= worth", "ab_sure >= yes"),
             uses=("bench", "config", "ab"),
             says="The host keeps the cards waiting. With CUDA graphs and nothing else changed the total goes from {eager_tok_s:tok/s} to {graphs_tok_s:tok/s}, "
             "{graphs_gain:share} more with the noise of {repeats:int} runs per arm (line 15 %).",
@@ -104,7 +104,7 @@ RULE = Rule(
     fits=(
         Route(
             "this run is eager, and a run with CUDA graphs is faster",
-            when=("graphs_gain >= worth",),
+            when=("eager >= yes", "graphs_gain >= worth"),
             uses=("bench", "ab"),
             rivals=("unsure_pair",),
             says="The host may keep the cards waiting. A run with CUDA graphs gives {graphs_tok_s:tok/s} instead of {eager_tok_s:tok/s}.",

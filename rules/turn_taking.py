@@ -94,7 +94,7 @@ SELECT
     k.card_least AS kernel_card_least, greatest(0, coalesce(d.devices, k.cards) - k.cards) AS kernel_cards_missing, CASE WHEN k.decode THEN 1 END AS kernels_in_decode,
     -- hand-overs inside one request: replicas, and a pair of prefill and decode, change cards once or twice per request
     CASE WHEN sp.split = 'layer' OR (sp.split = 'pipeline' AND sc.concurrency = 1) THEN 1
-         WHEN k.lone THEN (k.turns >= 10 * greatest(1, kr.requests))::INT END AS within_one_request
+         WHEN k.lone AND kr.requests >= 1 THEN (k.turns >= 10 * kr.requests)::INT END AS within_one_request
 FROM main.scopes sc
 LEFT JOIN main.serial_idle s USING (scope_id) LEFT JOIN per_card c USING (scope_id) LEFT JOIN split sp USING (scope_id)
 LEFT JOIN devices d USING (scope_id) LEFT JOIN running r USING (scope_id) LEFT JOIN alternation al USING (scope_id)

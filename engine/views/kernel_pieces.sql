@@ -1,5 +1,6 @@
 -- Stretches of time in which kernel intervals speak about a scope: its windows, cut where the server's phase changes, less the
--- uncertainty of the clocks at both ends. `lone`: one request at a time runs there. Only where a trace of kernels reaches.
+-- uncertainty of the clocks at both ends. `lone`: one request at a time runs
+-- there, by the server's own requests (lines of statistics see only their own moment). Only where a trace of kernels reaches.
 WITH traces AS (
     SELECT source_id, min(started_at) AS first_at, max(finished_at) AS last_at FROM main.kernels
     WHERE source_id NOT IN (SELECT source_id FROM main.bindings) GROUP BY source_id HAVING min(started_at) IS NOT NULL
@@ -25,5 +26,5 @@ WITH traces AS (
 )
 SELECT
     c.scope_id, row_number() OVER (ORDER BY c.began, c.scope_id)::INTEGER AS piece, c.began, c.ended, c.phase, c.estimated,
-    coalesce(l.n_max = 1 AND c.ended <= l.ended, FALSE) AS lone
+    coalesce(l.origin = 'server requests' AND l.n_max = 1 AND c.ended <= l.ended, FALSE) AS lone
 FROM (FROM cut WHERE ended > began) c ASOF LEFT JOIN (FROM main.load_windows ORDER BY began) l ON c.began >= l.began

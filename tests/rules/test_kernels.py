@@ -118,6 +118,13 @@ def test_overlap_in_prefill_says_nothing() -> None:
     assert found.verdict == "cannot-tell"
 
 
+def test_lines_of_statistics_do_not_show_single_requests() -> None:
+    """Two replicas that a client asks in turn: one running in every line, twenty requests in between."""
+    rows = traced(lambda n, t: [(n // 5 % 2, "kernel", 0.0, 19.9)], start=1030.0)
+    store = store_of(kernels=rows, server_samples=lines(8, running=1.0, waiting=0.0, gen_tok_s=50.0, prompt_tok_s=0.0))
+    assert verdict(turn_taking.RULE, store, "1 running").verdict == "fits"
+
+
 def test_a_trace_that_nothing_places_fits_at_most() -> None:
     assert verdict(turn_taking.RULE, store_of(kernels=traced(serial), given=_given(split="layer"))).verdict == "fits"
 
