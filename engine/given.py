@@ -43,6 +43,7 @@ KEYS: dict[str, Key] = {
     "gpu.name": Key("text", "card as nvidia-smi prints it"),
     "gpu.count": Key("number", "cards the model runs on"),
     "gpu.mem_bw_gb_s": Key("number", "memory bandwidth of one card, GB/s"),
+    "host.mem_bw_gb_s": Key("number", "measured bandwidth of the host's memory (a streaming copy over all cores), GB/s"),
     "idle_w": Key("number", "power of one card with the server up and no request, W"),
     "tz": Key("text", "time zone of clocks without one, for example Europe/Berlin or +02:00"),
 }

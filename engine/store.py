@@ -19,7 +19,13 @@ KEPT_NAMES = ("gpus.name",)  # product names are public; other columns of class 
 
 
 # Small blocks: a trace has many small tables, and is attached to issues.
-CONFIG: dict[str, Any] = {"threads": 2, "autoinstall_known_extensions": False, "default_block_size": 16384}
+# An ASOF join whose left side is guessed to be small would compare every pair: a guess of 1 for 50 000 rows took minutes.
+CONFIG: dict[str, Any] = {
+    "threads": 2,
+    "autoinstall_known_extensions": False,
+    "default_block_size": 16384,
+    "asof_loop_join_threshold": 0,
+}
 
 
 class _Arrow:

@@ -26,88 +26,24 @@ Known problems
 from ..engine.rule import STATE, Experiment, Limit, Rival, Route, Rule
 
 FACTS = """
-WITH grouped(key, factor, derived) AS (
-    -- settings that follow from one another are one factor; `derived` ones a server may set by itself when another changes
-    VALUES ('split', 'parallelism', FALSE), ('tensor_parallel', 'parallelism', FALSE), ('pipeline_parallel', 'parallelism', FALSE),
-        ('data_parallel', 'parallelism', FALSE), ('expert_parallel', 'expert parallelism', FALSE), ('slots', 'slots', FALSE),
-        ('speculation', 'speculation', FALSE), ('draft_tokens', 'speculation', FALSE), ('eager', 'graphs', FALSE),
-        ('quantisation', 'quantisation', FALSE), ('build', 'build', FALSE), ('version', 'build', FALSE),
-        ('n_ctx', 'context and offload', TRUE), ('layers_offloaded', 'context and offload', TRUE), ('n_batch', 'batch', TRUE),
-            ('n_ubatch', 'batch', TRUE),
-        ('chunked_prefill', 'prefill chunk', TRUE), ('chunked_prefill_size', 'prefill chunk', TRUE),
-            ('max_batched_tokens', 'prefill chunk', TRUE),
-        ('prefix_caching', 'prefix cache', TRUE), ('kv_dtype', 'KV type', TRUE), ('flash_attn', 'flash attention', TRUE)
-), settings AS MATERIALIZED (
-    SELECT
-        c.source_id, coalesce(c.run, 0) AS run, g.factor, g.derived, c.key, any_value(coalesce(c.value, printf('%g', c.num))) AS value,
-            min(c.line) AS line
-    FROM main.server_config c JOIN grouped g USING (key)
-    WHERE c.origin = 'logged' GROUP BY ALL HAVING count(DISTINCT coalesce(c.value, printf('%g', c.num))) = 1
-), asked AS (
-    -- slots count where the log says that they were asked for
-    SELECT source_id, coalesce(run, 0) AS run FROM main.server_config WHERE key = 'slots_source'
-        AND value IN ('server_args', 'arguments', 'command line')
-), told AS MATERIALIZED (
-    SELECT * FROM settings WHERE key <> 'slots' OR (source_id, run) IN (FROM asked)
-), compared AS (
-    SELECT
-        a.source_id AS source_a, a.run AS run_a, b.source_id AS source_b, b.run AS run_b,
-        count(DISTINCT a.factor) FILTER (a.value <> b.value) AS factors_all, count(DISTINCT a.factor) FILTER (a.value <> b.value
-            AND NOT a.derived) AS asked_for,
-        string_agg(DISTINCT a.factor, ', ' ORDER BY a.factor) FILTER (a.value <> b.value) AS names, count(*) AS shared,
-        min_by({'source_id': a.source_id, 'line': a.line}, a.line, 1) FILTER (a.value <> b.value) AS ev_a,
-        min_by({'source_id': b.source_id, 'line': b.line}, b.line, 1) FILTER (a.value <> b.value) AS ev_b
-    FROM told a JOIN told b ON a.key = b.key AND (a.source_id, a.run) <> (b.source_id, b.run)
-    GROUP BY a.source_id, a.run, b.source_id, b.run
-), differing AS MATERIALIZED (
-    -- beside a setting that somebody changed, those that may follow from it do not count
-    SELECT *, CASE WHEN asked_for > 0 THEN asked_for ELSE factors_all END AS factors FROM compared
-), linked AS MATERIALIZED (
+WITH linked AS MATERIALIZED (
     SELECT DISTINCT scope_id, source_id, coalesce(run, 0) AS run FROM main.requests_in_scope WHERE how <> 'no step'
     UNION SELECT DISTINCT scope_id, source_id, coalesce(run, 0) FROM main.server_in_scope
 ), loose AS (
     -- a scope of unknown server stands beside every pair of servers; a scope of a known one beside the pairs it is part of
-    SELECT sc.scope_id, d.* FROM main.scopes sc CROSS JOIN differing d WHERE sc.scope_id NOT IN (SELECT scope_id FROM linked)
+    SELECT sc.scope_id, d.* FROM main.scopes sc CROSS JOIN main.server_differences d WHERE sc.scope_id NOT IN (SELECT scope_id FROM linked)
     UNION ALL
-    SELECT l.scope_id, d.* FROM linked l JOIN differing d ON d.source_a = l.source_id AND d.run_a = l.run
+    SELECT l.scope_id, d.* FROM linked l JOIN main.server_differences d ON d.source_a = l.source_id AND d.run_a = l.run
 ), worst_settings AS (
     SELECT
         scope_id, max(factors) AS settings_differ, arg_max(names, factors) AS settings_text,
             arg_max(list_concat(ev_a, ev_b), factors) AS ev, count(*) AS server_pairs
     FROM loose GROUP BY scope_id
-), arms AS MATERIALIZED (
-    SELECT
-        sc.scope_id, bs.series_key, any_value(bs.series_name) AS series_name, bs.concurrency, count(b.aggregate_tok_s) AS n,
-            avg(b.aggregate_tok_s) AS mean,
-        var_samp(b.aggregate_tok_s) AS variance, min(b.aggregate_counts) AS counts, median(b.input_len) AS input_len,
-            median(b.output_len) AS output_len,
-        min_by({'source_id': b.source_id, 'line': b.line}, b.line, 2) AS ev
-    FROM main.bench_series bs
-    JOIN main.bench_steps b ON b.source_id = bs.source_id AND b.line = bs.line AND b.concurrency = bs.concurrency
-    JOIN main.scopes sc ON sc.series_key = bs.series_key AND sc.concurrency = bs.concurrency
-    GROUP BY sc.scope_id, bs.series_key, bs.concurrency
-), share_streams AS (
-    SELECT DISTINCT a.series_key AS key_a, b.series_key AS key_b FROM arms a JOIN arms b ON a.concurrency = b.concurrency
-        AND a.series_key <> b.series_key
-), pairs AS MATERIALIZED (
-    -- the same number of streams in another series; where two series share none, all of their steps
-    SELECT
-        a.scope_id, b.scope_id AS other_scope, a.series_name AS name_a, b.series_name AS name_b, a.concurrency AS c_a,
-            b.concurrency AS c_b, a.n AS n_a, b.n AS n_b,
-        a.mean AS mean_a, b.mean AS mean_b, a.mean / b.mean - 1 AS d, a.variance / a.n AS v_a, b.variance / b.n AS v_b,
-            list_concat(a.ev, b.ev) AS ev,
-        (a.counts <> b.counts)::INT AS other_counts,
-        (abs(a.input_len / b.input_len - 1) > 0.05)::INT AS other_input, (abs(a.output_len / b.output_len - 1) > 0.05)::INT AS other_output,
-        string_split_regex(lower(a.series_name), '\\s*[,;|]\\s*') AS parts_a,
-            string_split_regex(lower(b.series_name), '\\s*[,;|]\\s*') AS parts_b,
-        regexp_matches(a.series_name, '^table \\d+$') OR regexp_matches(b.series_name, '^table \\d+$') AS unnamed
-    FROM arms a JOIN arms b ON a.series_key <> b.series_key
-    WHERE a.concurrency = b.concurrency OR (a.series_key, b.series_key) NOT IN (SELECT (key_a, key_b) FROM share_streams)
 ), linked_pairs AS (
     SELECT p.scope_id, p.other_scope, max(d.factors) AS factors, max(d.factors_all) AS factors_all, min(d.shared) AS shared
-    FROM (SELECT DISTINCT scope_id, other_scope FROM pairs) p JOIN linked a ON a.scope_id = p.scope_id
+    FROM (SELECT DISTINCT scope_id, other_scope FROM main.series_pairs) p JOIN linked a ON a.scope_id = p.scope_id
         JOIN linked b ON b.scope_id = p.other_scope
-    JOIN differing d ON d.source_a = a.source_id AND d.run_a = a.run AND d.source_b = b.source_id AND d.run_b = b.run
+    JOIN main.server_differences d ON d.source_a = a.source_id AND d.run_a = a.run AND d.source_b = b.source_id AND d.run_b = b.run
     GROUP BY ALL
 ), factors AS (
     SELECT
@@ -119,18 +55,12 @@ WITH grouped(key, factor, derived) AS (
              WHEN len(p.parts_a) = len(p.parts_b) AND len(p.parts_a) >= 2
              THEN len(list_filter(list_zip(p.parts_a, p.parts_b), lambda x: x[1] <> x[2])) ELSE 1 END AS name_factors,
         l.factors AS log_factors, l.factors_all AS log_factors_all, l.shared
-    FROM pairs p LEFT JOIN linked_pairs l USING (scope_id, other_scope)
+    FROM main.series_pairs p LEFT JOIN linked_pairs l USING (scope_id, other_scope)
 ), judged AS (
     SELECT
         *, other_factors + greatest(name_factors, length_factors, coalesce(log_factors, 0)) AS factors_lo,
-        CASE WHEN shared >= 5 THEN other_factors + length_factors + greatest(name_factors, log_factors_all) END AS factors_hi,
-        power(v_a + v_b, 2) / nullif(v_a * v_a / (n_a - 1) + v_b * v_b / (n_b - 1), 0) AS df
+        CASE WHEN shared >= 5 THEN other_factors + length_factors + greatest(name_factors, log_factors_all) END AS factors_hi
     FROM factors
-), floors AS (
-    -- t(0.975) by its expansion in 1/df, 2 % low at worst from df = 2 on
-    SELECT
-        *, (1.96 + 2.372 / df + 2.822 / (df * df) + 2.556 / (df * df * df)) * 1.03 * sqrt(v_a + v_b) / mean_b AS floor_share
-    FROM judged
 ), per_scope AS (
     SELECT
         scope_id, count(*) AS table_pairs, max(factors_lo) AS table_factors_lo, CASE
@@ -141,7 +71,7 @@ WITH grouped(key, factor, derived) AS (
             arg_min(struct_pack(name_a, name_b, mean_a, mean_b, ev), abs(d)) FILTER (c_a = c_b AND n_a = 1 AND n_b = 1) AS single,
         min(least(n_a, n_b)) AS repeats_min, min(abs(d) / floor_share) AS over_floor, count(*) = count(floor_share) AS floors_known,
         arg_min(struct_pack(name_a, name_b, mean_a, mean_b, d, floor_share), abs(d) / floor_share) AS closest
-    FROM floors GROUP BY scope_id
+    FROM judged GROUP BY scope_id
 )
 SELECT
     sc.scope_id, coalesce(p.table_pairs, 0) + coalesce(w.server_pairs, 0) AS comparisons,

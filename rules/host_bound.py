@@ -9,7 +9,9 @@ Why it matters
 How it decides
     Everything that is no kernel is bounded by the time in which the critical path is not busy: for a serial split 100 - the sum of
     the cards, for a tensor split 100 - the least busy rank. At 5 % or less it is ruled out (gaps of milliseconds). A step time with
-    a fixed part far above the roof, or steps without CUDA graphs, only fit. A kernel trace or an A/B with graphs confirms.
+    a fixed part far above the roof, steps without CUDA graphs, or gaps of a fifth of a kernel trace only fit: a trace does not say what
+    the launching thread did in them, nor how long a step takes without the profiler. Confirmed where the run is the eager one and the same
+    load with CUDA graphs, three runs per arm and nothing else changed by both servers' logs, gains 15 % less the noise or more.
 
 Known problems
     Utilisation cannot resolve gaps of microseconds, and a kernel that waits in a collective counts as busy.
@@ -29,6 +31,13 @@ WITH ranks AS (
     FROM main.server_in_scope WHERE cuda_graph IS NOT NULL AND phase IS DISTINCT FROM 'prefill' GROUP BY scope_id
 ), eager AS (
     SELECT scope_id, max((value = 'true')::INT) AS eager FROM main.config_in_scope WHERE key = 'eager' GROUP BY scope_id
+), graph_pairs AS (
+    -- this run is the eager one, and its twin with graphs differs in nothing else
+    SELECT
+        scope_id, min(gain_lo) AS gain_lo, max(gain_hi) AS gain_hi, bool_and(sure)::INT AS sure, min(repeats) AS repeats, any_value(mean_a) AS mean_a,
+        any_value(mean_b) AS mean_b, any_value(ev) AS ev
+    FROM (SELECT *, bool_or(sure) OVER (PARTITION BY scope_id) AS any_sure FROM main.ab_pairs WHERE factor = 'graphs' AND eager = 'true' AND eager_other = 'false')
+    WHERE sure = any_sure GROUP BY scope_id
 ), points AS (
     -- step time over the batch, from the total where the per-stream rate does not count: C / X
     SELECT sc.series_key, sc.scope_id, p.batch_hi AS b, coalesce(1000 / p.steps_hi, 1000 * sc.concurrency / p.x_out) AS t_ms
@@ -46,10 +55,13 @@ SELECT
     CASE WHEN sp.split IN ('layer') THEN s.idle_bound WHEN sp.split = 'tensor' OR k.cards = 1 THEN 100 - k.least_busy + 0.5 END AS idle_bound, s.ev AS idle_bound_ev,
     CASE WHEN sp.split = 'layer' THEN s.util_sum WHEN sp.split = 'tensor' OR k.cards = 1 THEN k.least_busy END AS path_busy,
     g.eager_share, g.n AS graph_lines, g.ev AS eager_share_ev, e.eager,
+    -- gaps on all cards at once, or for ranks that step together those of the rank with the fewest
+    coalesce(kf.idle_all, CASE WHEN sp.split = 'tensor' OR kf.ranks = 1 THEN kf.idle_least END) AS gap_share, kf.idle_most AS gap_share_most, kf.ev AS gap_share_ev, kf.ranks AS traced_ranks,
+    gp.gain_lo AS graphs_gain_lo, gp.gain_hi AS graphs_gain_hi, gp.ev AS graphs_gain_ev, gp.sure AS ab_sure, gp.repeats, gp.mean_a AS eager_tok_s, gp.mean_b AS graphs_tok_s,
     r.fixed_ms, r.slope_ms, r.n AS points, r.roof_ms, r.fixed_ms / nullif(r.roof_ms, 0) AS fixed_over_roof
 FROM main.scopes sc
 LEFT JOIN main.serial_idle s USING (scope_id) LEFT JOIN ranks k USING (scope_id) LEFT JOIN split sp USING (scope_id) LEFT JOIN graphs g USING (scope_id)
-LEFT JOIN eager e USING (scope_id) LEFT JOIN roofed r USING (scope_id)
+LEFT JOIN eager e USING (scope_id) LEFT JOIN roofed r USING (scope_id) LEFT JOIN main.kernel_facts kf USING (scope_id) LEFT JOIN graph_pairs gp USING (scope_id)
 """
 
 _NSYS = "nsys profile -t cuda,nvtx,osrt --cuda-graph-trace=node -d 15 -o trace <server command>"
@@ -68,8 +80,19 @@ RULE = Rule(
         "mostly": Limit(0.5, "of the decode lines", "the usual step runs without a graph"),
         "enough_lines": Limit(5, "lines", "fewer do not show a habit"),
         "far_above": Limit(5, "roofs", "a fixed part five times one pass over the weights is not memory"),
+        "worth": Limit(0.15, "of the total", "three times what one run differs from the next"),
+        "gaps": Limit(0.20, "of the time", "a fifth of every step without any kernel"),
         "yes": Limit(1, "flag", "the option is set"),
     },
+    confirmed=(
+        Route(
+            "this run is eager, and CUDA graphs gain 15 % or more",
+            when=("eager >= yes", "graphs_gain >= worth", "ab_sure >= yes"),
+            uses=("bench", "config", "ab"),
+            says="The host keeps the cards waiting. With CUDA graphs and nothing else changed the total goes from {eager_tok_s:tok/s} to {graphs_tok_s:tok/s}, "
+            "{graphs_gain:share} more with the noise of {repeats:int} runs per arm (line 15 %).",
+        ),
+    ),
     ruled_out=(
         Route(
             "the critical path is busy nearly all of the time",
@@ -79,6 +102,20 @@ RULE = Rule(
         ),
     ),
     fits=(
+        Route(
+            "this run is eager, and a run with CUDA graphs is faster",
+            when=("eager >= yes", "graphs_gain >= worth"),
+            uses=("bench", "ab"),
+            rivals=("unsure_pair",),
+            says="The host may keep the cards waiting. A run with CUDA graphs gives {graphs_tok_s:tok/s} instead of {eager_tok_s:tok/s}.",
+        ),
+        Route(
+            "nothing runs on the cards for a fifth of the time of a kernel trace",
+            when=("gap_share >= gaps",),
+            uses=("kernels",),
+            rivals=("profiler",),
+            says="The host may keep the cards waiting. In gaps of up to 100 ms nothing runs for {gap_share:share} of the traced time, on {traced_ranks:int} ranks.",
+        ),
         Route(
             "the critical path is idle a good part of the time",
             when=("path_busy < nearly_always", "rounds >= rounds_needed"),
@@ -109,6 +146,16 @@ RULE = Rule(
         ),
     ),
     rivals={
+        "unsure_pair": Rival(
+            "chance, or something else that was changed with the graphs",
+            closed=("ab_sure >= yes",),
+            settle="three runs per arm with only the graphs changed, and both servers' logs from their start",
+        ),
+        "profiler": Rival(
+            "the profiler's own cost, a host that waits for something else, or another process whose turn it is",
+            closed=(),
+            settle="the step time with and without nsys (at most 1.1 times as long), and the CPU time of the launching thread (nsys -t osrt, py-spy record --native)",
+        ),
         "other_cost": Rival(
             "collectives or slow kernels make the fixed part instead",
             closed=(),
@@ -119,6 +166,9 @@ RULE = Rule(
         "idle_bound": "utilisation of all cards in the load and how the model is split",
         "rounds": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt in the load",
         "path_busy": "utilisation of all cards in the load and how the model is split",
+        "graphs_gain": "the same load with CUDA graphs on and off, three runs each, and both servers' logs from their start",
+        "ab_sure": "three runs per arm with only the graphs changed, and both servers' logs from their start",
+        "gap_share": _NSYS + "; nsys export --type sqlite trace.nsys-rep",
         "eager_share": "the server's decode lines (SGLang prints cuda graph: True or False)",
         "graph_lines": "the server's decode lines (SGLang prints cuda graph: True or False)",
         "eager": "the server's start-up lines (enforce_eager, disable_cuda_graph)",

@@ -10,7 +10,9 @@ Why it matters
 How it decides
     A tensor split reduces twice per layer: 2 L collectives per step. Times the latency of one at this topology and message size, as
     an interval, over the step time. At 5 % or less at the high end it is ruled out; at 20 % or more at the low end it fits. A layer
-    split has no collectives: its idle share bounds it. Only a kernel trace of all ranks or an A/B on the collective path confirms.
+    split has no collectives: its idle share bounds it. Confirmed by a kernel trace of all ranks of a tensor split in decode, with
+    messages of at most 64 KB: of every collective the shortest rank's time (the rest is waiting for another rank), 40 % of the time or
+    more, not counting what other kernels of the card cover. One rank alone, or a trace that may be prefill, only fits.
 
 Known problems
     The latency of a collective is rarely known. The low end is what the fastest measured implementation takes, the high end what
@@ -25,11 +27,21 @@ SELECT
     p.latency_us_lo, p.latency_us_hi, 1000 / p.steps_hi AS step_ms_lo, 1000 / p.steps_lo AS step_ms_hi, p.ev AS step_ms_ev,
     p.latency_share_lo, p.latency_share_hi,
     CASE WHEN p.split = 'layer' THEN s.idle_bound END AS idle_bound, s.rounds, s.ev AS idle_bound_ev,
-    CASE WHEN p.split IN ('data', 'none') THEN 1 WHEN p.split IS NOT NULL THEN 0 END AS no_collectives
-FROM main.scopes sc LEFT JOIN main.link_load p USING (scope_id) LEFT JOIN main.serial_idle s USING (scope_id)
+    CASE WHEN p.split IN ('data', 'none') THEN 1 WHEN p.split IS NOT NULL THEN 0 END AS no_collectives,
+    -- with a trace: the shortest rank's time of every collective that all ranks are in, and what nothing else on the card covers
+    CASE WHEN k.collectives > 0 THEN least(coalesce(k.collective_share, 0), k.exposed_share) END AS traced_share, k.ev AS traced_share_ev,
+    CASE WHEN k.collectives IS NULL THEN k.exposed_share END AS one_rank_share, k.ranks AS traced_ranks, k.collectives AS traced_collectives,
+    CASE WHEN k.decode THEN 1 END AS traced_decode, r.ranks, CASE WHEN r.ranks IS NOT NULL AND k.ranks IS NOT NULL THEN greatest(0, r.ranks - k.ranks) END AS ranks_missing
+FROM main.scopes sc LEFT JOIN main.kernel_facts k USING (scope_id)
+LEFT JOIN (
+    SELECT scope_id, coalesce(max(num_hi) FILTER (key = 'tensor_parallel'), max(num_hi) FILTER (key = 'gpu.count')) AS ranks
+    FROM main.config_in_scope GROUP BY scope_id
+) r USING (scope_id) LEFT JOIN main.link_load p USING (scope_id) LEFT JOIN main.serial_idle s USING (scope_id)
 """
 
 _NEEDS = "how the model is split, its layers and width, the number of cards, and the step rate"
+
+_TRACE = "nsys profile -t cuda,nvtx,osrt --cuda-graph-trace=node -d 15 -o trace <server command> (all ranks); nsys export --type sqlite trace.nsys-rep"
 
 RULE = Rule(
     id="link-latency",
@@ -41,10 +53,28 @@ RULE = Rule(
     limits={
         "small": Limit(0.05, "of the step", "a twentieth is not worth looking at"),
         "notable": Limit(0.20, "of the step", "a fifth is worth a trace"),
+        "most": Limit(0.40, "of the step", "twice what is worth a look, and no single kernel of decode takes as much"),
+        "small_message": Limit(64, "KB", "the largest message whose latency was measured; above it bytes count"),
         "idle_small": Limit(5, "% of the time", "everything that is no kernel together"),
         "rounds_needed": Limit(10, "samples", "fewer than ten independent windows say nothing about the load"),
     },
     applies=("no_collectives < 1",),
+    confirmed=(
+        Route(
+            "small collectives take 40 % of the step on all ranks of a trace",
+            when=(
+                "traced_share >= most",
+                "ranks_missing <= 0",
+                "traced_ranks >= 2",
+                "split == 'tensor'",
+                "traced_decode >= 1",
+                "message_kb <= small_message",
+            ),
+            uses=("kernels", "config", "server"),
+            says="Messages between the cards take the time. {traced_collectives:int} collectives, each by its shortest rank, take {traced_share:share} of the time of "
+            "decode on {traced_ranks:int} ranks (line 40 %), with messages of {message_kb:KB}.",
+        ),
+    ),
     ruled_out=(
         Route(
             "a layer split has no collectives, and its idle share is small",
@@ -61,6 +91,20 @@ RULE = Rule(
     ),
     fits=(
         Route(
+            "collectives take 40 % of the time in a trace",
+            when=("traced_share >= most",),
+            uses=("kernels",),
+            rivals=("not_latency",),
+            says="Messages between the cards may take the time. In a trace of {traced_ranks:int} ranks collectives, each by its shortest rank, take {traced_share:share}.",
+        ),
+        Route(
+            "collectives take 40 % of the time of the one rank that was traced",
+            when=("one_rank_share >= most",),
+            uses=("kernels",),
+            rivals=("waits", "not_latency"),
+            says="Messages between the cards may take the time. On the one rank that was traced collectives take {one_rank_share:share}.",
+        ),
+        Route(
             "collectives may take a fifth of the step or more",
             when=("latency_share >= notable",),
             uses=("config",),
@@ -70,6 +114,14 @@ RULE = Rule(
         ),
     ),
     rivals={
+        "waits": Rival(
+            "waiting for a slower rank", closed=("ranks_missing <= 0", "traced_ranks >= 2"), settle="the same trace on all ranks"
+        ),
+        "not_latency": Rival(
+            "collectives that carry much: prefill, or a large batch",
+            closed=("traced_decode >= 1", "message_kb <= small_message"),
+            settle="the server's log of the traced time (decode alone), how many requests ran, and the model's width",
+        ),
         "untraced": Rival(
             "kernels or the host take the time instead",
             closed=(),
@@ -77,6 +129,13 @@ RULE = Rule(
         ),
     },
     collect={
+        "traced_share": _TRACE,
+        "one_rank_share": _TRACE,
+        "traced_ranks": _TRACE,
+        "ranks_missing": "the number of ranks (the server's start-up log, --given gpu.count=N), and a trace of all of them",
+        "traced_decode": "the server's own log of the traced time (it tells decode from prefill)",
+        "message_kb": "how many requests ran, and the model's width (model.hidden in gpuverdict.toml)",
+        "split": _NEEDS,
         "idle_bound": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt in the load, and how the model is split",
         "rounds": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt in the load",
         "latency_share": _NEEDS,

@@ -11,7 +11,10 @@ How it decides
     MBU = steps per second over the ceiling, bandwidth / bytes of one step. Everything is an interval: active parameters at the
     average bits of the file at the low end; non-routed parameters at 16 bit and the rest of the file for the experts at the high
     end; KV cache at its bound. For a serial split of equal cards the ceiling is one card's. Confirmed at 0.60 or more at the low
-    end with the steps known; ruled out as the main cost below 0.40 at the high end. Between them it fits or cannot be told.
+    end with the steps known, or where the rate follows the memory clock (0.7 or more) and not the SM clock (0.2 or less) over repeated
+    runs that differ in nothing else; ruled out as the main cost below 0.40 at the high end. utilization.memory rules it out only
+    where the same cards, in these files, show what it reads at the roof: 25 % or less, and 0.4 of that reading or less. Between them
+    it fits or cannot be told.
 
 Known problems
     Without a DRAM counter the bytes are those of one pass over weights and cache: software that moves more stays possible. With
@@ -26,9 +29,29 @@ WITH dram AS (
         scope_id, avg(dram_active) AS dram_active, avg(tensor_active) AS tensor_active, count(DISTINCT (source_id, cycle)) AS dram_rounds,
         min_by({'source_id': source_id, 'line': line}, line, 2) AS ev
     FROM main.samples_in_load WHERE dram_active IS NOT NULL AND (phase = 'decode' OR phase IS NULL) GROUP BY scope_id
+), per_card AS (
+    SELECT scope_id, host, gpu, avg(util_mem) AS util_mem, count(util_mem) AS n, any_value({'source_id': source_id, 'line': line}) AS ev
+    FROM main.samples_in_load WHERE util_mem IS NOT NULL AND placed IN ('given', 'clock') AND (phase = 'decode' OR phase IS NULL)
+    GROUP BY scope_id, host, gpu
+), readings AS (
+    -- cards that take turns share the time: their sum; else the busiest one
+    SELECT
+        c.scope_id, CASE WHEN any_value(f.split) IN ('layer', 'pipeline') THEN sum(c.util_mem) ELSE max(c.util_mem) END AS util_mem, min(c.n) AS n,
+        count(*) AS cards, list_slice(list(c.ev), 1, 2) AS ev
+    FROM per_card c JOIN main.roofs f USING (scope_id) GROUP BY c.scope_id
+), at_the_roof AS (
+    -- the same cards at a load that is known to fill the memory interface: what the counter reads at full scale on this product
+    SELECT r.cards, max(r.util_mem) AS full_scale
+    FROM readings r LEFT JOIN main.step_bytes b USING (scope_id) LEFT JOIN dram d USING (scope_id)
+    WHERE r.n >= 10 AND (d.dram_active >= 0.65 OR (b.speculation = 'off' AND b.steps_lo * b.pass_bytes_lo / (b.bw_hi * 1e9) >= 0.60)) GROUP BY r.cards
+), on_cards AS (
+    SELECT scope_id, CASE WHEN max(num_lo) FILTER (key = 'layers_offloaded') >= max(num_hi) FILTER (key = 'layers_total') THEN 1 END AS all_layers
+    FROM main.config_in_scope GROUP BY scope_id
+), held AS (
+    SELECT scope_id, sum(mem) * 1048576 AS bytes FROM (SELECT scope_id, host, gpu, min(mem_used) AS mem FROM main.samples_in_load GROUP BY ALL) GROUP BY scope_id
 )
 SELECT
-    b.scope_id, b.concurrency AS streams, steps_lo AS steps_per_s_lo, steps_hi AS steps_per_s_hi, b.ev AS steps_per_s_ev,
+    sc.scope_id, b.concurrency AS streams, steps_lo AS steps_per_s_lo, steps_hi AS steps_per_s_hi, b.ev AS steps_per_s_ev,
     batch_lo, batch_hi, pass_bytes_lo / 1e9 AS step_gb_lo, step_bytes_hi / 1e9 AS step_gb_hi,
     b.kv_bytes_hi / 1e9 AS kv_gb, sequence_tokens, sequence_from, b.ev AS sequence_tokens_ev,
     bw_lo AS bandwidth_lo, bw_hi AS bandwidth_hi, bw_origin AS bandwidth_origin,
@@ -40,9 +63,23 @@ SELECT
     CASE WHEN speculation = 'on' AND accept_len IS NULL THEN 1 ELSE 0 END AS speculation_seen,
     -- where the memory interface itself was recorded, it decides: software may move more bytes than one pass
     (SELECT count(*) FROM main.gpu_samples WHERE dram_active IS NOT NULL) AS counters_seen,
-    d.dram_active, d.tensor_active, d.dram_rounds, d.ev AS dram_active_ev
-FROM main.step_bytes b LEFT JOIN dram d USING (scope_id)
+    d.dram_active, d.tensor_active, d.dram_rounds, d.ev AS dram_active_ev,
+    e.mem_lo AS mem_elasticity_lo, e.mem_hi AS mem_elasticity_hi, e.sm_lo AS sm_elasticity_lo, e.sm_hi AS sm_elasticity_hi, e.ev AS mem_elasticity_ev, e.sure AS clocks_sure, e.near_usual,
+    q.util_mem, q.n AS util_mem_rounds, q.ev AS util_mem_ev, z.full_scale AS util_mem_full, q.util_mem / z.full_scale AS util_mem_share,
+    CASE WHEN y.all_layers = 1 OR h.bytes >= b.file_bytes THEN 1 END AS on_cards
+FROM main.scopes sc LEFT JOIN main.step_bytes b USING (scope_id) LEFT JOIN dram d USING (scope_id) LEFT JOIN main.clock_elasticity e USING (scope_id)
+LEFT JOIN readings q USING (scope_id) LEFT JOIN at_the_roof z ON z.cards = q.cards LEFT JOIN on_cards y ON y.scope_id = sc.scope_id
+LEFT JOIN held h ON h.scope_id = sc.scope_id
 """
+
+_UTIL_MEM = (
+    "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt in this load, and in one that is known to fill the memory (one stream of a dense model with the rate known, "
+    "or DRAM_ACTIVE beside it)"
+)
+_CLOCKS = (
+    "the same load, three runs each, at two memory clocks (nvidia-smi -lmc) and at two SM clocks within 70 to 100 % of the usual one (nvidia-smi -lgc), "
+    "with clocks.sm and clocks.mem logged under load"
+)
 
 # The rate comes from a sweep's totals or from the server's own eval lines: either, with the roof.
 _RATES = ("bench", "server")
@@ -60,6 +97,11 @@ RULE = Rule(
         "dram_high": Limit(0.65, "DRAM_ACTIVE", "four fifths of the 0.8 that is practical"),
         "dram_low": Limit(0.40, "DRAM_ACTIVE", "half of the 0.8 that is practical"),
         "tensor_low": Limit(0.4, "tensor active", "above that arithmetic takes part"),
+        "util_mem_low": Limit(
+            25, "%", "a quarter of the time; what it means depends on the product, so the full scale has to be in the same files"
+        ),
+        "follows": Limit(0.7, "d ln rate / d ln clock", "most of the time scales with that clock"),
+        "stays": Limit(0.2, "d ln rate / d ln clock", "a fifth of the time at most scales with that clock"),
         "enough": Limit(10, "rounds", "fewer than ten independent windows say nothing about the load"),
     },
     confirmed=(
@@ -79,6 +121,12 @@ RULE = Rule(
             says="Decode is memory-bound. The memory interface is active {dram_active:share} of the time (line 65 %; about 80 % is the practical most), "
             "the tensor pipes {tensor_active:share}.",
         ),
+        Route(
+            "the rate follows the memory clock and not the SM clock",
+            when=("mem_elasticity >= follows", "sm_elasticity <= stays", "clocks_sure >= 1", "near_usual >= 1"),
+            uses=("bench", "util", "ab"),
+            says="The rate is memory-bound. It follows the memory clock ({mem_elasticity:} per unit, line 0.7) and not the SM clock ({sm_elasticity:}, line 0.2).",
+        ),
     ),
     ruled_out=(
         *(
@@ -96,6 +144,13 @@ RULE = Rule(
             when=("dram_active <= dram_low", "dram_rounds >= enough"),
             uses=("util",),
             says="Memory bandwidth is not the main cost. The memory interface is active only {dram_active:share} of the time (line 40 %).",
+        ),
+        Route(
+            "the memory is read in a small part of the time, on a counter whose full scale these files show",
+            when=("util_mem <= util_mem_low", "util_mem_share <= low", "util_mem_rounds >= enough", "on_cards >= 1", "counters_seen <= 0"),
+            uses=("util",),
+            says="Memory bandwidth is not the main cost. The memory is read or written in {util_mem:%} of the time, {util_mem_share:share} of the {util_mem_full:%} that the same "
+            "cards read at a load known to fill it (line 40 %).",
         ),
     ),
     fits=tuple(
@@ -116,6 +171,14 @@ RULE = Rule(
         ),
     },
     collect={
+        "mem_elasticity": _CLOCKS,
+        "sm_elasticity": _CLOCKS,
+        "util_mem": _UTIL_MEM,
+        "util_mem_share": _UTIL_MEM,
+        "util_mem_rounds": _UTIL_MEM,
+        "on_cards": "the server's start-up log (offloaded n/n layers), or memory.used of every card and the size of the model",
+        "clocks_sure": _CLOCKS,
+        "near_usual": _CLOCKS,
         "mbu": "decode tokens/s of one stream (server eval lines), model size and active parameters, bits per weight, the card, and the longest sequence "
         "(server log, or --given ctx_max=N)",
         "dram_active": "dcgmi dmon -e 1002,1004,1005 -d 100 (data-centre cards), while the load runs",

@@ -13,15 +13,15 @@ How it decides
     stays on the CPU in health, is taken off at its largest (262144 tokens of 16 bit). Without buffer sizes, a fifth of the layers
     counts. Or: tokens flow while all cards together hold less than half of the weights, if the log shows that no card is missing.
     Ruled out: all layers on the cards, CPU buffers under 5 % (so no experts there either), and the cards hold at least the weights.
+    That it is the cause of a slow token: a token of one stream takes 0.7 to 1.5 times what the CPU's part at the *measured* bandwidth of
+    the host memory and the cards' part take after each other, both ends of every interval inside, and the CPU's part is half or more.
 
 Known problems
-    "offloaded N/N" does not prove it: expert tensors can be sent to the CPU one by one. That it is the cause of a slow token needs the
-    measured bandwidth of the host memory, or the same run with another offload: this rule confirms the state only. While it is open,
-    memory,
-    link and compute verdicts speak of the cards' part.
+    "offloaded N/N" does not prove it: expert tensors can be sent to the CPU one by one. While it is open, memory, link and compute
+    verdicts speak of the cards' part.
 """
 
-from ..engine.rule import STATE, Experiment, Limit, Rival, Route, Rule
+from ..engine.rule import CAUSE, STATE, Experiment, Limit, Rival, Route, Rule
 
 FACTS = """
 WITH settings AS MATERIALIZED (
@@ -70,6 +70,27 @@ WITH settings AS MATERIALIZED (
         SELECT scope_id, count(*) AS n FROM main.requests_in_scope WHERE output_tokens > 0 GROUP BY scope_id
         UNION ALL SELECT scope_id, count(*) FROM main.server_in_scope WHERE gen_tok_s > 0 GROUP BY scope_id
     ) GROUP BY scope_id
+), host AS (
+    SELECT max(num) AS gb_s, [{'source_id': min(source_id), 'line': min(line)}] AS ev FROM main.given WHERE key = 'host.mem_bw_gb_s'
+), one_stream AS (
+    -- one token a step of one stream, with the speculation known to be off; what a mixture of experts reads of its weights is an interval
+    SELECT
+        p.scope_id, 1000 / p.steps_hi AS token_ms_lo, 1000 / p.steps_lo AS token_ms_hi, p.ev,
+        CASE WHEN f.dense THEN 1 ELSE least(1, f.pass_bytes_lo / f.file_bytes) END AS read_lo, f.bw_one_lo, f.bw_one_hi
+    FROM main.pace p JOIN main.roofs f USING (scope_id) WHERE p.concurrency = 1 AND p.speculation = 'off' AND p.steps_lo > 0 AND f.file_bytes > 0
+), parts AS (
+    -- what the cards' buffers leave of the file is on the CPU; the token embedding is not read as a whole
+    SELECT
+        s.scope_id, greatest(0, least(s.cpu_lo, w.mib - d.mib_hi) - e.mib) * 1.048576 AS cpu_mb_lo, least(s.cpu_hi, w.mib - d.mib_lo) * 1.048576 AS cpu_mb_hi,
+        d.mib_lo * 1.048576 AS card_mb_lo, d.mib_hi * 1.048576 AS card_mb_hi
+    FROM settings s JOIN device_mib d USING (scope_id) CROSS JOIN weights w CROSS JOIN embedding e
+    WHERE s.split IS NULL OR s.split NOT IN ('row', 'tensor')
+), predicted AS (
+    -- MB over GB/s is ms; one part after the other
+    SELECT
+        scope_id, read_lo * cpu_mb_lo / h.gb_s AS cpu_ms_lo, cpu_mb_hi / h.gb_s AS cpu_ms_hi, read_lo * card_mb_lo / bw_one_hi AS card_ms_lo, card_mb_hi / bw_one_lo AS card_ms_hi,
+        token_ms_lo, token_ms_hi, o.ev, h.gb_s, h.ev AS host_ev
+    FROM parts JOIN one_stream o USING (scope_id) CROSS JOIN host h WHERE h.gb_s > 0
 ), stated AS (
     SELECT max(num) AS cards FROM main.given WHERE key = 'gpu.count'
 )
@@ -95,14 +116,22 @@ SELECT
         m.rounds, m.cards,
     coalesce(t.tokens_seen, 0) AS tokens_seen,
     CASE WHEN coalesce(s.devices, g.cards) IS NOT NULL THEN greatest(0, coalesce(s.devices, g.cards) - m.cards) END AS cards_missing,
-    u.util_card_max, u.util_card_min, u.util_sum_mean, u.util_mem_max, u.cards_text
+    u.util_card_max, u.util_card_min, u.util_sum_mean, u.util_mem_max, u.cards_text,
+    p.token_ms_lo, p.token_ms_hi, p.cpu_ms_lo, p.cpu_ms_hi, p.card_ms_lo, p.card_ms_hi,
+    p.token_ms_lo / (p.cpu_ms_hi + p.card_ms_hi) AS over_formula_lo, p.token_ms_hi / nullif(p.cpu_ms_lo + p.card_ms_lo, 0) AS over_formula_hi, p.ev AS over_formula_ev,
+    p.cpu_ms_lo / (p.cpu_ms_lo + p.card_ms_hi) AS cpu_part_lo, p.cpu_ms_hi / (p.cpu_ms_hi + p.card_ms_lo) AS cpu_part_hi,
+    p.gb_s AS host_gb_s, p.host_ev AS host_gb_s_ev, CASE WHEN p.gb_s IS NOT NULL THEN ['host.mem_bw_gb_s=' || printf('%g', p.gb_s)] END AS over_formula_given
 FROM main.scopes sc
 LEFT JOIN settings s USING (scope_id) LEFT JOIN device_mib d USING (scope_id) LEFT JOIN memory m USING (scope_id)
-LEFT JOIN utils u USING (scope_id) LEFT JOIN tokens t USING (scope_id)
+LEFT JOIN utils u USING (scope_id) LEFT JOIN tokens t USING (scope_id) LEFT JOIN predicted p USING (scope_id)
 CROSS JOIN weights w CROSS JOIN embedding e CROSS JOIN stated g
 """
 
 _LOG = "the server's start-up log with the buffer sizes and 'offloaded k/n layers' (llama-server -lv 4, Ollama's server log)"
+_HOST = (
+    "the host's memory bandwidth, measured with as many threads as the server uses (sysbench memory run, mlc --bandwidth_matrix): --given host.mem_bw_gb_s=N, "
+    "and the rate of one stream"
+)
 _MEMORY = (
     "nvidia-smi --query-gpu=timestamp,index,name,memory.used,memory.total,utilization.gpu --format=csv,nounits -l 1 > smi.csv   (all "
     "cards, under load), and the size of the weights"
@@ -117,6 +146,9 @@ RULE = Rule(
     facts=FACTS,
     limits={
         "some": Limit(0.05, "of the weights", "host memory at a twentieth of the bandwidth makes 5 % of the weights half of the time"),
+        "formula_lo": Limit(0.7, "of the computed time", "a measured bandwidth and buffer sizes are good for a third"),
+        "formula_hi": Limit(1.5, "of the computed time", "above it something else takes a third of the token or more"),
+        "most": Limit(0.5, "of the computed time", "less, and the cards' part is the larger one"),
         "fifth": Limit(0.20, "of the layers", "at least 5 % of the weights unless the embeddings are three quarters of the model"),
         "half_held": Limit(0.50, "of the weights", "cards that hold less than half of the weights cannot hold the model"),
         "all_held": Limit(1.00, "of the weights", "weights, cache and buffers together are more than the weights"),
@@ -127,6 +159,17 @@ RULE = Rule(
         "mem_hi": Limit(10, "%", "decode from the card's own memory reads more"),
     },
     confirmed=(
+        *(
+            Route(
+                "a token takes as long as the CPU's part and the cards' part after each other",
+                when=("outside_share >= some", "over_formula >= formula_lo", "over_formula <= formula_hi", "cpu_part >= most"),
+                uses=("config", rates, "roof"),
+                claim=CAUSE,
+                says="Weights in host memory make the token slow. {cpu_ms:ms} on the CPU at the measured {host_gb_s:GB/s} and {card_ms:ms} on the cards "
+                "explain a token of {token_ms:ms} ({over_formula:} of the sum); the CPU's part is {cpu_part:share} of it.",
+            )
+            for rates in ("server", "bench")
+        ),
         Route(
             "the log puts weights into host memory",
             when=("outside_share >= some",),
@@ -204,6 +247,8 @@ RULE = Rule(
         ),
     },
     collect={
+        "over_formula": _HOST,
+        "cpu_part": _HOST,
         "outside_share": _LOG + ", and the model's size",
         "layers_left_share": _LOG,
         "layers_left": _LOG,

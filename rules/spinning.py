@@ -13,7 +13,7 @@ How it decides
     never from a catalogue. Ten windows or more with 90 % utilisation and p_dyn of at most 0.10 fit. Confirmed as a state: two or
     more ranks of one collective, and in ten of those windows no token flows by the server's lines, or SM_ACTIVE is at most 0.2 with
     DRAM_ACTIVE
-    at most 0.02. Ruled out: the server has one rank; or on every card the memory is read in a fifth of the time or more.
+    at most 0.02, or a kernel trace in which collectives are 80 % or more of a card's kernel time. Ruled out: the server has one rank; or on every card the memory is read in a fifth of the time or more.
 
 Known problems
     A small model on a big card draws as little: an H200 decodes at 137 W, p_dyn 0.03. So do weights that spill into host memory.
@@ -95,8 +95,8 @@ SELECT
         WHEN s.split = 'none' THEN 1 END AS ranks_lo,
     CASE WHEN s.tp_hi IS NOT NULL THEN s.tp_hi * s.pp_hi * s.dp_hi
         WHEN s.split = 'tensor' THEN coalesce(s.count_given, o.cards) WHEN s.split = 'none' THEN 1 END AS ranks_hi,
-    s.origin AS ranks_origin, s.given AS ranks_given, s.ev AS ranks_ev
-FROM main.scopes sc LEFT JOIN worst w USING (scope_id) LEFT JOIN over_cards o USING (scope_id) LEFT JOIN settings s USING (scope_id)
+    s.origin AS ranks_origin, s.given AS ranks_given, s.ev AS ranks_ev, k.collective_most AS collective_share, k.ranks AS traced_ranks, k.ev AS collective_share_ev
+FROM main.scopes sc LEFT JOIN main.kernel_facts k USING (scope_id) LEFT JOIN worst w USING (scope_id) LEFT JOIN over_cards o USING (scope_id) LEFT JOIN settings s USING (scope_id)
 """
 
 _POWER = (
@@ -121,6 +121,7 @@ RULE = Rule(
         "two": Limit(2, "ranks", "one rank waits for nobody"),
         "mem_read": Limit(20, "%", "a waiting kernel hardly reads memory"),
         "dram_read": Limit(0.20, "0..1", "a waiting kernel hardly reads memory"),
+        "in_collectives": Limit(0.80, "of the kernel time", "a card that computes for a fifth of the time has work of its own"),
     },
     confirmed=(
         Route(
@@ -138,6 +139,14 @@ RULE = Rule(
             says="Cards wait inside a kernel. GPU {spin_gpu:int}: {spin_util:%} busy at {spin_w:W} (p_dyn {spin_p_dyn:}) in "
             "{spin_windows:int} windows, "
             "with SM_ACTIVE at most 0.2 and DRAM_ACTIVE at most 0.02 in {idle_counter_windows:int}; {ranks:} ranks. " + _HOT,
+        ),
+        Route(
+            "busy and cool on several ranks, and collectives fill the time of a card",
+            when=("spin_windows >= enough", "collective_share >= in_collectives", "ranks >= two"),
+            uses=("util", "power", "config", "kernels"),
+            says="Cards wait inside a kernel. GPU {spin_gpu:int}: {spin_util:%} busy at {spin_w:W} (p_dyn {spin_p_dyn:}) in "
+            "{spin_windows:int} windows, and collectives are {collective_share:share} of the kernel time of a card; {ranks:} ranks. "
+            + _HOT,
         ),
     ),
     ruled_out=(
@@ -174,8 +183,20 @@ RULE = Rule(
                 "{spin_windows:int} windows."
             ),
         ),
+        Route(
+            "collectives fill the time of a card",
+            when=("collective_share >= in_collectives",),
+            uses=("kernels",),
+            rivals=("carries",),
+            says="A card may wait inside collectives. They are {collective_share:share} of its kernel time.",
+        ),
     ),
     rivals={
+        "carries": Rival(
+            "collectives that carry much (prefill, a slow path) and do not wait",
+            closed=("spin_windows >= enough",),
+            settle=_POWER + ": a card that waits is hardly warmer than idle",
+        ),
         "light_work": Rival(
             "a small model on a big card, decode that waits for memory, or memory that spills into host RAM",
             closed=("ranks >= two", "silent_windows >= enough"),
@@ -186,6 +207,7 @@ RULE = Rule(
         "spin_windows": _POWER,
         "silent_windows": _TOKENS,
         "idle_counter_windows": _COUNTERS,
+        "collective_share": "nsys profile -t cuda,nvtx,osrt --cuda-graph-trace=node -d 10 -o trace <server command>; nsys export --type sqlite trace.nsys-rep",
         "ranks": _RANKS,
         "mem_min": _POWER,
         "dram_min": _COUNTERS,

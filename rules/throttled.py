@@ -17,7 +17,8 @@ How it decides
     Ruled out: reasons logged, none of these bits in 95 % of the loaded samples of every card, and every clock within 3 % of an
     equal card or of its own cool samples. A flag-free instant rules out nothing, and "looks like boost" is no reference.
     The cost compares the server's rate in lines whose samples are flagged with lines whose samples are not, at the same number of
-    running requests: a fall of 5 % that is more than twice its standard error. It is a cause and needs the grade of one.
+    running requests and with the KV cache as full (within a tenth; unknown: not confirmed): a fall of 5 % that is more than twice its
+    standard error.
 
 Known problems
     The memory of cards with GDDR6X can be throttled by heat without any of these bits: a falling memory clock under load is
@@ -106,40 +107,13 @@ WITH loaded AS MATERIALIZED (
         CASE WHEN count(ref_ratio) = count(*) THEN min(ref_ratio) END AS ref_ratio_min, max(mem_low_share) AS mem_low_share,
         any_value(ev) AS ev
     FROM judged GROUP BY scope_id
-), flags AS MATERIALIZED (
-    -- one value per second: is any card held down?
-    SELECT scope_id, floor(time)::BIGINT AS second, max(greatest(held, coalesce(capped, 0))) AS flagged
-    FROM loaded WHERE time IS NOT NULL AND held IS NOT NULL GROUP BY ALL
-), rates AS MATERIALIZED (
-    SELECT scope_id, source_id, coalesce(engine, 0) AS engine, coalesce(rank, '') AS rank, line, time, gen_tok_s, running
-    FROM main.server_in_scope
-    WHERE time IS NOT NULL AND gen_tok_s > 0 AND running > 0 AND coalesce(prompt_tok_s, 0) = 0 AND phase IS DISTINCT FROM 'prefill'
-), longest AS (
-    -- one engine's lines: those of several are not one rate
-    SELECT scope_id, source_id, engine, rank FROM rates GROUP BY scope_id, source_id, engine, rank
-    QUALIFY row_number() OVER (PARTITION BY scope_id ORDER BY count(*) DESC, source_id, engine, rank) = 1
-), looked_back AS (
-    -- the ten seconds before a line, as equal keys: a range join would take minutes on a long recording
-    SELECT r.scope_id, r.line, r.gen_tok_s, r.running, floor(r.time)::BIGINT - unnest(range(11)) AS second
-    FROM rates r SEMI JOIN longest USING (scope_id, source_id, engine, rank)
-), paced AS (
-    SELECT b.scope_id, b.line, any_value(b.gen_tok_s) AS rate, any_value(b.running) AS running, avg(f.flagged) AS flagged
-    FROM looked_back b JOIN flags f USING (scope_id, second) GROUP BY b.scope_id, b.line
-), arms AS (
-    -- the same number of running requests before and after
-    SELECT
-        scope_id, running, avg(rate) FILTER (flagged >= 0.8) AS after_rate, avg(rate) FILTER (flagged <= 0.05) AS before_rate,
-        count(*) FILTER (flagged >= 0.8) AS after_n, count(*) FILTER (flagged <= 0.05) AS before_n,
-        sqrt(var_samp(rate) FILTER (flagged >= 0.8) / nullif(count(*) FILTER (flagged >= 0.8), 0)
-            + var_samp(rate) FILTER (flagged <= 0.05) / nullif(count(*) FILTER (flagged <= 0.05), 0)) AS se
-    FROM paced GROUP BY scope_id, running
-    HAVING count(*) FILTER (flagged >= 0.8) >= 5 AND count(*) FILTER (flagged <= 0.05) >= 5
 ), cost AS (
     SELECT
         scope_id, arg_max(before_rate, least(after_n, before_n)) AS before_rate, arg_max(after_rate, least(after_n,
             before_n)) AS after_rate,
-        arg_max(running, least(after_n, before_n)) AS at_running, arg_max(se, least(after_n, before_n)) AS se
-    FROM arms GROUP BY scope_id
+        arg_max(running, least(after_n, before_n)) AS at_running, arg_max(se, least(after_n, before_n)) AS se,
+        arg_max(cache_change, least(after_n, before_n)) AS cache_change
+    FROM main.throttle_arms GROUP BY scope_id
 )
 SELECT
     sc.scope_id, a.cards, a.reason_samples, a.flagged_share, a.ev AS flagged_share_ev, a.ref_ratio_min, a.mem_low_share,
@@ -150,7 +124,7 @@ SELECT
         w.capped.capped_sm AS capped_mhz,
     w.capped.sm_ref AS capped_ref_mhz, w.capped.flag_ev AS capped_share_ev, w.capped.n AS capped_samples,
     c.before_rate, c.after_rate, c.at_running, 1 - c.after_rate / c.before_rate AS drop_share,
-        (c.before_rate - c.after_rate) / nullif(c.se, 0) AS drop_sigmas,
+        (c.before_rate - c.after_rate) / nullif(c.se, 0) AS drop_sigmas, c.cache_change,
     CASE WHEN c.before_rate IS NULL THEN 'What it costs is not shown: that needs the rate with and without the flag at the same load.'
          ELSE printf('At %g running the server gives %.1f tok/s under the flag and %.1f without.', c.at_running, c.after_rate,
              c.before_rate) END AS cost_text
@@ -168,7 +142,7 @@ _RATE = "the server's statistics lines (running, tokens/s) from before the clock
 
 _HELD = ("held_share >= few", "held_ratio <= slower")
 _CAPPED = ("capped_share >= half", "capped_ratio <= slower")
-_COST = ("drop_share >= cost_share", "drop_sigmas > sigmas")
+_COST = ("drop_share >= cost_share", "drop_sigmas > sigmas", "cache_change <= same_load")
 
 RULE = Rule(
     id="throttled",
@@ -189,6 +163,7 @@ RULE = Rule(
         "near": Limit(0.97, "of the reference clock", "clock steps and sampling move a median by up to 3 %"),
         "enough": Limit(10, "samples", "fewer do not show what happens during the load"),
         "cost_share": Limit(0.05, "of the rate", "smaller falls are within run-to-run noise"),
+        "same_load": Limit(0.10, "of the cache usage", "sequences that grow slow every stream down by themselves"),
         "sigmas": Limit(2.0, "standard errors", "a fall that chance gives in one case of twenty is not shown"),
     },
     confirmed=(
@@ -293,6 +268,7 @@ RULE = Rule(
         "mem_low_share": _RECORD,
         "drop_share": _RATE,
         "drop_sigmas": _RATE,
+        "cache_change": _RATE + ", with the usage of the KV cache",
     },
     means=(
         "The state says that the clock is lower than it could be. Decode that waits for memory may lose nothing by it, prefill usually "

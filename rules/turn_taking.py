@@ -13,8 +13,10 @@ How it decides
     100 %: at most 106 % in the mean with driver windows that are not aligned. Confirmed needs a known layer split (given, or
     device buffers or a pipeline line in the log), one batch in flight, at least ten rounds placed in the load, and every card at
     3 % or more; or one card after the other is seen to work alone inside single requests, which shows only where the driver windows
-    are well below a stage. The sum alone only fits: cards working in parallel for 1/N of the time give the same sum. Tensor or data split
-    rules it out. A row split is neither, so the question does not apply.
+    are well below a stage; or a kernel trace in which kernels of two cards overlap in at most 5 % of their time, inside one request
+    (collectives do not count as work). The sum alone only fits: cards working in parallel for 1/N of the time give the same sum.
+    Tensor or data split rules it out, and so does an overlap of 20 % or more in decode. A row split is neither, so the question does
+    not apply.
 
 Known problems
     Pipeline stages that wait inside a receive kernel read busy while they wait; their sum can reach N x 100 % although the work
@@ -51,6 +53,10 @@ WITH means AS (
 ), alternation AS (
     SELECT scope_id, sum(alone_share * rounds) / sum(rounds) AS exclusive_share, avg((changes >= 3)::INT) AS alternating_share, count(*) AS singles
     FROM per_request GROUP BY scope_id
+), traced_requests AS (
+    SELECT scope_id, count(*) AS requests
+    FROM (SELECT scope_id, min(began) AS began, max(ended) AS ended FROM main.kernel_pieces GROUP BY scope_id) p JOIN main.requests_in_scope r USING (scope_id)
+    WHERE r.started_at < p.ended AND r.finished_at > p.began GROUP BY scope_id
 ), split AS (
     SELECT scope_id, value AS split, origin AS split_origin, given AS split_given, ev AS split_ev FROM main.config_in_scope WHERE key = 'split'
 ), devices AS (
@@ -85,11 +91,19 @@ SELECT
     al.exclusive_share, al.alternating_share, al.singles,
     f.foreign_seen, CASE WHEN li.process_rounds > 0 THEN f.foreign_seen END AS foreign_known,
     -- stages of a pipeline that wait in a receive kernel read busy, unless there is work for each of them
-    CASE WHEN sp.split = 'pipeline' THEN coalesce(r.running_lo, sc.concurrency) / s.cards WHEN sp.split IS NOT NULL THEN 1 END AS work_per_stage
+    CASE WHEN sp.split = 'pipeline' THEN coalesce(r.running_lo, sc.concurrency) / s.cards WHEN sp.split IS NOT NULL THEN 1 END AS work_per_stage,
+    k.cards AS kernel_cards, k.overlap_lo AS kernel_overlap_lo, k.overlap_hi AS kernel_overlap_hi, k.ev AS kernel_overlap_ev, k.turns AS kernel_turns,
+    k.card_least AS kernel_card_least, greatest(0, coalesce(d.devices, k.cards) - k.cards) AS kernel_cards_missing, CASE WHEN k.decode THEN 1 END AS kernels_in_decode,
+    -- hand-overs inside one request: replicas, and a pair of prefill and decode, change cards once or twice per request
+    CASE WHEN sp.split = 'layer' OR (sp.split = 'pipeline' AND sc.concurrency = 1) THEN 1
+         WHEN k.lone AND kr.requests >= 1 THEN (k.turns >= 10 * kr.requests)::INT END AS within_one_request
 FROM main.scopes sc
 LEFT JOIN main.serial_idle s USING (scope_id) LEFT JOIN per_card c USING (scope_id) LEFT JOIN split sp USING (scope_id)
-LEFT JOIN devices d USING (scope_id) LEFT JOIN running r USING (scope_id) LEFT JOIN alternation al USING (scope_id) CROSS JOIN foreign_processes f CROSS JOIN listed li
+LEFT JOIN devices d USING (scope_id) LEFT JOIN running r USING (scope_id) LEFT JOIN alternation al USING (scope_id)
+LEFT JOIN main.kernel_facts k USING (scope_id) LEFT JOIN traced_requests kr USING (scope_id) CROSS JOIN foreign_processes f CROSS JOIN listed li
 """
+
+_TRACE = "nsys profile -t cuda,nvtx,osrt --cuda-graph-trace=node -d 10 -o trace <server command>; nsys export --type sqlite trace.nsys-rep"
 
 RULE = Rule(
     id="turn-taking",
@@ -104,6 +118,9 @@ RULE = Rule(
         "sum_parallel": Limit(150, "%", "one and a half cards on average cannot come from driver windows; 115 is the most they add"),
         "enough": Limit(10, "samples", "fewer than ten independent windows say nothing about the load"),
         "half": Limit(0.5, "share", "half of the windows, half of the requests: more than chance"),
+        "overlap_small": Limit(0.05, "of the kernel time", "hand-overs and copies overlap for moments"),
+        "overlap_large": Limit(0.20, "of the kernel time", "a fifth of the time with two cards at work is no hand-over"),
+        "kernel_share": Limit(0.03, "of the kernel time", "a card below that does no stage of its own"),
         "card_busy": Limit(3, "%", "a card below that does no stage of its own"),
     },
     applies=("split_is_row < 1",),
@@ -138,6 +155,24 @@ RULE = Rule(
             says="The {cards:int} cards take turns. In {exclusive_share:share} of the samples one card works alone, and the card changes three times or more inside "
             "{alternating_share:share} of {singles:int} single requests; the sum is {util_sum:%}.",
         ),
+        *(
+            Route(
+                "kernels of different cards do not overlap within one request",
+                when=(
+                    "kernel_overlap <= overlap_small",
+                    "kernel_cards >= 2",
+                    "kernel_card_least >= kernel_share",
+                    "within_one_request >= 1",
+                    "kernel_cards_missing <= 0",
+                    "foreign_seen <= 0",
+                    "split_is_not_parallel >= 1",
+                ),
+                uses=("kernels", known),
+                says="The {kernel_cards:int} cards take turns. Kernels of two cards run at once in {kernel_overlap:share} of their time at most (line 5 %), and the work moves "
+                "from card to card {kernel_turns:int} times.",
+            )
+            for known in ("config", "server")
+        ),
     ),
     ruled_out=(
         Route(
@@ -152,6 +187,12 @@ RULE = Rule(
             uses=("util", "config"),
             says="The cards do not take turns. {cards_text} = {util_sum:%}: more than one and a half cards work at a time, and no other process is on them.",
         ),
+        Route(
+            "kernels of different cards overlap in decode",
+            when=("kernel_overlap >= overlap_large", "kernels_in_decode >= 1", "kernel_cards >= 2"),
+            uses=("kernels", "server"),
+            says="The cards do not take turns. In decode kernels of two or more of {kernel_cards:int} cards run at once in {kernel_overlap:share} of the time (line 20 %).",
+        ),
     ),
     fits=(
         Route(
@@ -160,6 +201,13 @@ RULE = Rule(
             uses=("util",),
             rivals=("parallel",),
             says="The cards may take turns. {cards_text} = {util_sum:%} ({util_sum_min:}..{util_sum_max:}, {rounds:int} samples) is what {cards:int} cards taking turns show.",
+        ),
+        Route(
+            "kernels of different cards hardly overlap",
+            when=("kernel_overlap <= overlap_small", "kernel_cards >= 2", "kernel_card_least >= kernel_share"),
+            uses=("kernels",),
+            rivals=("other_requests",),
+            says="The cards may take turns. Kernels of two cards run at once in {kernel_overlap:share} of their time at most (line 5 %).",
         ),
         Route(
             "a pipeline with one batch in flight, whose waiting stages read busy",
@@ -176,6 +224,11 @@ RULE = Rule(
             closed=(),
             settle="SM_ACTIVE instead of utilisation (dcgmi dmon -e 1002 -d 100), or power card by card",
         ),
+        "other_requests": Rival(
+            "cards that serve different requests one after the other (replicas, a pair for prefill and decode), or another process in between",
+            closed=("within_one_request >= 1", "foreign_seen <= 0"),
+            settle="the server's log of the traced time (one request alone), or how the model is split (--given split=layer)",
+        ),
         "parallel": Rival(
             "cards that work in parallel, each busy a fraction of the time",
             closed=("split_is_serial >= 1", "batches_in_flight <= 1"),
@@ -186,6 +239,12 @@ RULE = Rule(
         "split_is_serial": "how the model is split: --given split=layer, or llama-server -lv 4 (start-up lines with one model buffer per card)",
         "exclusive_share": "nvidia-smi --query-gpu=timestamp,index,utilization.gpu --format=csv,nounits -lms 100 > smi.csv, and the server's log of single requests",
         "alternating_share": "nvidia-smi --query-gpu=timestamp,index,utilization.gpu --format=csv,nounits -lms 100 > smi.csv, and the server's log of single requests",
+        "kernel_overlap": _TRACE,
+        "kernel_cards": _TRACE,
+        "kernel_card_least": _TRACE,
+        "kernel_cards_missing": "a trace of every card the model runs on",
+        "kernels_in_decode": "the server's own log of the traced time (it tells decode from prefill)",
+        "within_one_request": "the server's log of the traced time with one request alone, or how the model is split (--given split=layer)",
         "split_is_not_parallel": "how the model is split",
         "split": "how the model is split: --given split=pipeline",
         "rounds": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt   (all cards, while the load runs)",

@@ -89,4 +89,26 @@ FROM config
 UNION ALL
 SELECT scope_id, 'roof', 4, NULL, 'bytes and bandwidth are known at both ends', NULL
 FROM roof
+UNION ALL
+-- a window of kernel intervals is 50 ms, about a step; ten are needed
+SELECT
+    scope_id, 'kernels', CASE WHEN windows < 10 THEN 1 WHEN NOT placed THEN 2 ELSE 4 END, windows,
+    CASE WHEN windows < 10 THEN printf('only %d windows of 50 ms with kernels, 10 are needed', windows)
+         WHEN estimated THEN 'the clock of the kernel trace is only estimated'
+         WHEN NOT placed THEN 'nothing shows which requests the kernel trace belongs to'
+         ELSE printf('%d kernel intervals in the load', kernels) END,
+    CASE WHEN windows < 10 OR NOT placed
+        THEN 'a trace of 1 s or more while requests run, with the server''s log beside it; or state when it was taken: [during] in gpuverdict.toml' END
+FROM main.kernel_facts
+UNION ALL
+-- runs that differ in one thing, or one run before and after its clocks were held down
+SELECT
+    scope_id, 'ab', CASE WHEN bool_or(sure) THEN 5 ELSE 2 END, max(n),
+    CASE WHEN bool_or(sure) THEN printf('two arms that differ in one thing, %d measurements each', max(n) FILTER (sure))
+         ELSE 'two arms with fewer than three runs each, or whose settings or load are not all known' END,
+    CASE WHEN NOT bool_or(sure) THEN 'both runs three times or more with one thing changed, and both servers'' logs from their start' END
+FROM (
+    SELECT scope_id, sure, repeats AS n FROM main.ab_pairs WHERE factor IS NOT NULL
+    UNION ALL SELECT scope_id, coalesce(cache_change <= 0.1, FALSE), least(before_n, after_n) FROM main.throttle_arms
+) GROUP BY scope_id
 ORDER BY scope_id, input

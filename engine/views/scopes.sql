@@ -40,6 +40,13 @@ WITH numbers AS (
             AND NOT EXISTS (FROM main.step_requests m WHERE m.source_id = r.source_id AND m.run = r.run AND m.line = r.line)
             AND source_id NOT IN (SELECT source_id FROM main.bindings)
         )
+        OR EXISTS (
+            -- a kernel trace that overlaps neither load nor a run of a sweep
+            FROM (SELECT source_id, min(started_at) AS a, max(finished_at) AS b FROM main.kernels GROUP BY source_id) k
+            WHERE source_id NOT IN (SELECT source_id FROM main.bindings)
+            AND NOT EXISTS (FROM main.load_windows w WHERE w.began < k.b AND w.ended > k.a)
+            AND NOT EXISTS (FROM main.bench_steps s WHERE s.started_at < k.b AND s.finished_at > k.a)
+        )
         OR EXISTS (FROM main.server_samples WHERE time IS NULL AND source_id NOT IN (SELECT source_id FROM main.bindings)) AS any_loose
 )
 SELECT

@@ -72,3 +72,9 @@ def test_views_build_unquoted_on_an_empty_trace_and_are_documented() -> None:
         assert view.doc.endswith(".")
         assert join.view_sql(view.name).startswith("-- ")
         store.con.execute(f"SELECT * FROM main.{view.name}")
+
+
+def test_asof_joins_never_compare_every_pair() -> None:
+    """DuckDB takes a nested loop where it guesses a small left side; a wrong guess took minutes."""
+    row = Store().con.execute("SELECT current_setting('asof_loop_join_threshold')").fetchone()
+    assert row is not None and int(row[0]) == 0

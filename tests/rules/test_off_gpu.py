@@ -109,3 +109,41 @@ def test_settings_of_another_run_confirm_nothing() -> None:
         ).verdict
         != "confirmed"
     )
+
+
+DENSE = {**MODEL, "experts": 0.0, "params_total_b": 70.0, "bits_per_weight": 4.9}
+
+
+@pytest.mark.parametrize(
+    ("facts", "model", "decode_ms", "claim"),
+    [
+        ({"host.mem_bw_gb_s": 80.0}, {}, 40_000.0, "cause"),
+        ({}, {}, 40_000.0, "state"),
+        # another bandwidth, another time of a token: the formula does not explain it
+        ({"host.mem_bw_gb_s": 40.0}, {}, 40_000.0, "state"),
+        ({"host.mem_bw_gb_s": 80.0}, {}, 80_000.0, "state"),
+        # experts are read in part: the interval is too wide
+        ({"host.mem_bw_gb_s": 80.0}, {"experts": 128.0, "experts_per_token": 8.0, "params_active_b": 5.0}, 40_000.0, "state"),
+        ({"host.mem_bw_gb_s": 80.0, "streams": 4.0}, {}, 40_000.0, "state"),
+        ({"host.mem_bw_gb_s": 80.0, "speculation": "on"}, {}, 40_000.0, "state"),
+    ],
+)
+def test_the_cause_needs_the_measured_bandwidth_of_the_host(
+    facts: dict[str, Any], model: dict[str, float], decode_ms: float, claim: str
+) -> None:
+    """31 GiB less the embedding at 80 GB/s and 9 GiB at 936 GB/s are 370 to 430 ms; the token takes 404 ms."""
+    stated = {"gpu.mem_bw_gb_s": 936.0, "streams": 1.0, **facts}
+    given = [
+        {"source_id": 9, "key": k, "value": str(v), "num": v if isinstance(v, float) else None, "line": n}
+        for n, (k, v) in enumerate(stated.items(), 1)
+    ]
+    built = store_of(
+        server_config=log(34 * GIB, [9 * GIB], layers_offloaded=20, layers_total=81, split="layer"),
+        models=[{"source_id": 0, "section": 0, **DENSE, **model}],
+        requests=[{**r, "decode_ms": decode_ms} for r in served([(1000.0, 1100.0)])],
+        given=given,
+    )
+    found = verdict(RULE, built, "1 running")
+    assert (found.verdict, found.claim) == ("confirmed", claim), found.sentence
+    if claim == "cause":
+        assert "host.mem_bw_gb_s=80" in found.given
