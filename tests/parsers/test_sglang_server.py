@@ -110,6 +110,26 @@ def test_punctuation_of_every_generation(head: str) -> None:
         assert (row["running"], row["waiting"], row["kv_usage"]) == (4.0, 0.0, 0.1)
 
 
+@pytest.mark.parametrize("extra", ["some words: 7.5%", "sizes: [1, 2]", "spread: [0.1, 0.9]", "tiers: [gpu 1]", "batch: [51341]"])
+def test_an_unknown_field_costs_nothing(extra: str) -> None:
+    (row,) = samples(decode(0, more=f"{extra}, "))
+    assert (row["running"], row["waiting"], row["kv_usage"]) == (4.0, 0.0, 0.1)
+
+
+def test_usage_is_a_share_or_unknown() -> None:
+    for printed, share in (("0.10", 0.1), ("1.00", 1.0), ("1", 1.0), ("10%", None), ("1%", None), ("12.5", None)):
+        assert samples(decode(0).replace("token usage: 0.10", f"token usage: {printed}"))[0]["kv_usage"] == share
+
+
+@pytest.mark.parametrize(
+    "head",
+    ["[2025-09-01 10:00:00] [INFO] ", "2025-09-01 10:00:00,250 - INFO - ", "2025-09-01 10:00:00 - sglang.srt.managers - INFO - "],
+)
+def test_other_loggers(head: str) -> None:
+    (row,) = samples(head + decode(0).split("] ", 1)[1])
+    assert (row["running"], row["kv_usage"]) == (4.0, 0.1)
+
+
 def test_accept_length_is_not_the_block_one() -> None:
     assert samples(decode(0, more="block accept len: 9.00, "))[0]["accept_len"] is None
     assert samples(decode(0, more="accept len: 2.50, accept rate: 0.80, "))[0]["accept_len"] == 2.5
@@ -162,6 +182,59 @@ def test_slots_from_the_strongest_source() -> None:
     assert config(args(max_running_requests="64", dp_size="4"))["slots"] == 64  # replicas without DP attention have it each
     unknown = args(max_running_requests="64", dp_size="4").replace(", enable_dp_attention=False", "")
     assert config(unknown)["slots"] == (16, 64)
+
+
+def test_arguments_in_any_dress() -> None:
+    call = "ServerArgs(model_path='/a/b/Tiny', tp_size=2, pp_size=1, dp_size=1, max_running_requests=7, disable_radix_cache=True, kv_cache_dtype='fp8_e5m2')"
+    plain = "{'model_path': '/a/b/Tiny', 'tp_size': 2, 'pp_size': 1, 'dp_size': 1, 'max_running_requests': 7, 'disable_radix_cache': True, 'kv_cache_dtype': 'fp8_e5m2'}"
+    json = plain.replace("'", '"').replace("True", "true")
+    for form in (call, plain, json):
+        text = f"[2025-09-01 10:00:00] server_args={form}\n"
+        expected = {"slots": 7, "split": "tensor", "tensor_parallel": 2, "prefix_caching": "false", "kv_dtype": "fp8_e5m2"}
+        assert expected.items() <= config(text).items()
+        assert rows_of(PARSER, text)[0]["models"][0]["name"] == "Tiny"
+
+
+@pytest.mark.parametrize(
+    ("graphs", "eager", "largest"),
+    [
+        (
+            "CudaGraphConfig(decode=PhaseConfig(backend='full', max_bs=64, bs=[1, 2]), prefill=PhaseConfig(backend='disabled', max_bs=8192))",
+            "false",
+            64,
+        ),
+        ("CudaGraphConfig(decode=PhaseConfig(backend='disabled', max_bs=256, bs=[1]), prefill=PhaseConfig(backend='full'))", "true", 256),
+        ("CudaGraphConfig(decode=PhaseConfig(backend=<Backend.FULL: 'full'>, bs=[1, 2], max_bs=32))", "false", 32),
+        ("None", "false", None),
+    ],
+)
+def test_graphs_configured_per_phase(graphs: str, eager: str, largest: int | None) -> None:
+    found = config(args(disable_cuda_graph="False", cuda_graph_config=graphs))
+    assert (found["eager"], found.get("cuda_graph_max_bs")) == (eager, largest)
+
+
+STAMP = "[2025-09-01 10:00:00 TP0] "
+
+
+@pytest.mark.parametrize(
+    ("line", "event"),
+    [
+        ("Capture cuda graph end. Time elapsed: 17.13 s. mem usage=0.89 GB. avail mem=3.00 GB.", ("loading", 17.13)),
+        ("Load weight end. elapsed=78.55 s, type=X, quant=fp8, avail mem=1.00 GB, mem usage=82.97 GB.", ("loading", 78.55)),
+        ("Load weight end. type=X, dtype=torch.bfloat16, avail mem=1.00 GB, mem usage=82.97 GB.", ("loading", None)),
+        ("Try DeepGEMM JIT Compiling for <GemmType.Normal: 0> N=1, K=2, num_groups=3 with all Ms.", ("loading", None)),
+        ("Using default MoE kernel config. Performance might be sub-optimal! Config file not found at /x/E=8.json", ("fallback", None)),
+        ("Using default W8A8 Block FP8 kernel config. Performance might be sub-optimal! Config file not found at /x", ("fallback", None)),
+        ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.", ("error", None)),
+    ],
+)
+def test_events_with_their_durations(line: str, event: tuple[str, float | None]) -> None:
+    assert events(STAMP + line + "\n") == [event]
+
+
+def test_a_fallback_is_told_once_per_run() -> None:
+    line = STAMP + "Using default MoE kernel config. Performance might be sub-optimal! Config file not found at /x\n"
+    assert len(events(line * 3)) == 1 and len(events(line + args() + decode(1) + args() + line)) == 2
 
 
 def test_limits_stay_per_rank() -> None:
