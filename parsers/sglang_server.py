@@ -19,6 +19,8 @@ Tables
     than 10 s and five times the distance before). Prefill work while other requests run stays in: that is what the streams got.
   - prompt_tok_s: `input throughput`, of the batch *before* the line; only where a prefill line stands directly before, without a gap.
   - new_tokens, cached_tokens: of this line. One line per chunk. prefix_hit: the old `cache hit rate`, over the life of the server.
+- `requests` (origin server, `--enable-request-time-stats-logging`): one row per finished request of a server that is not split. Times
+  are those of the line, minus the printed durations. prompt_tokens are the computed ones (NULL where the line names no cached ones).
 - `server_events`: retract (value: requests), access (an inference request answered; value is the HTTP status; a streamed answer is
   logged when it starts), loading (weights, cuda-graph, jit; value is the seconds where the line ends it), loaded, fallback (custom
   allreduce, default kernel configurations, weight-only kernels; the first of a kind), error.
@@ -106,6 +108,32 @@ _BATCH_LINES = (
             "input_rate": Num(r"input throughput \(token/s\): (\d+(?:\.\d+)?)"),
         },
         need=("seqs", "whole"),
+        serves=True,
+    ),
+)
+
+
+# A request identifier is the client's word: nothing is read behind one that holds a comma or a bracket.
+_STATS = rf"{_BEFORE}(?:\[Scheduler\] )?Req ?Time ?Stats\(rid=[^(),=]*(?:, bootstrap_room=\d+)?"
+_LENGTHS = rf"{_STATS}, input[_ ]len=\d+(?:, cached_input_len=\d+)?, output[_ ]len=\d+(?:, attempts=\d+)?"
+_SPENT = rf"{_LENGTHS}, type=unified\): (?:\w+=[\d.]+(?:ms)?, )*?"
+_REQUEST_LINES = (
+    Line(
+        "request",
+        into="requests*",
+        anchor=", type=unified): queue_duration=",
+        after=rf"{_LENGTHS}$",
+        fields={
+            **_WHO,
+            "input_n": Num(rf"{_STATS}, input[_ ]len=(\d+)"),
+            "cached_n": Num(rf"{_STATS}, input[_ ]len=\d+, cached_input_len=(\d+)"),
+            "output_n": Num(rf"{_STATS}, input[_ ]len=\d+(?:, cached_input_len=\d+)?, output[_ ]len=(\d+)"),
+            "queue_ms": Num(rf"{_SPENT}queue_duration=(\d+(?:\.\d+)?)ms\b"),
+            "forward_ms": Num(rf"{_SPENT}forward_duration=(\d+(?:\.\d+)?)ms\b"),
+            "prefill_ms": Num(rf"{_SPENT}initial_prefill_elapsed=(\d+(?:\.\d+)?)ms\b"),
+            "post_ms": Num(rf"{_SPENT}post_prefill_elapsed=(\d+(?:\.\d+)?)ms\b"),
+        },
+        need=("queue_ms", "forward_ms"),
         serves=True,
     ),
 )
@@ -411,6 +439,16 @@ SELECT line, 'sglang' AS server, dp AS engine, run, key,
 FROM found WHERE value IS NOT NULL OR num IS NOT NULL ORDER BY line, key, value
 """
 
+_REQUESTS = f"""
+WITH {_OWN}
+SELECT line, 'server' AS origin, 'sglang' AS server, dp AS engine, run, 'line ' || CAST(line AS VARCHAR) AS request, t AS finished_at,
+    t - (queue_ms + forward_ms) / 1000 AS queued_at, t - forward_ms / 1000 AS started_at, t - post_ms / 1000 AS first_token_at,
+    res AS resolution_s, queue_ms, prefill_ms AS prompt_ms, post_ms AS decode_ms, output_n AS output_tokens,
+    CASE WHEN cached_n <= input_n THEN input_n - cached_n END AS prompt_tokens, cached_n AS cached_tokens
+FROM own WHERE kind = 'request' AND queue_ms + forward_ms < 86400000 -- early builds print the time since 1970 where a stamp is missing
+ORDER BY line
+"""
+
 _MODELS = f"""
 WITH {_OWN}, loads AS (
     SELECT run, min(line) AS line, arch, arg_min(quant_algo, line) AS algo, arg_min(quant_type, line) AS quant,
@@ -496,6 +534,14 @@ token usage: 0.35, \
 #running-req: 10, #queue-req: 0, #pending-token: 0, cuda graph: False, input throughput (token/s): 4100.75
 """
 
+_SAMPLE_REQUESTS = """\
+[2026-06-01 10:00:10 DP1 TP1] ReqTimeStats(rid=0f0f, input_len=900, cached_input_len=100, output_len=50, attempts=0, type=unified): \
+queue_duration=1500.00ms, initial_prefill_elapsed=500.00ms, post_prefill_elapsed=2000.00ms, forward_duration=2500.00ms, \
+entry_time=1780308006.000
+[2026-06-01 10:00:11 TP0] Req Time Stats(rid=0f10, input len=38, output len=484, type=unified): queue_duration=0.50ms, \
+forward_duration=4000.00ms, start_time=77.5
+"""
+
 _SAMPLE_QUOTED = """\
 [2025-09-01 09:00:00] Receive: obj=GenerateReqInput(text='[2025-09-01 09:00:00 TP0] Decode batch. #running-req: 99, #queue-req: 99')
 [2025-09-01 09:00:01 TP0] Decode batch. #running-req: 2, #token: 64, token usage: 0.00, gen throughput (token/s): 1.00, #queue-req: 0
@@ -510,9 +556,16 @@ PARSER = LineFormat(
         Stamp(rf"{_START}\[({_DAY})[ \]]", parse="iso", clock="local-no-zone", resolution_s=1.0, search=True),
         Stamp(rf"{_START}\[(\d\d:\d\d:\d\d)[ \]]", parse="clock", clock="local-no-zone", resolution_s=1.0, search=True),
     ),
-    lines=(*_BATCH_LINES, *_EVENT_LINES, *_CONFIG_LINES),
+    lines=(*_BATCH_LINES, *_REQUEST_LINES, *_EVENT_LINES, *_CONFIG_LINES),
     noise=_NOISE,
-    assemble={"server_samples": _SAMPLES, "server_events": _EVENTS, "server_config": _CONFIG, "models": _MODELS, "quality": _QUALITY},
+    assemble={
+        "server_samples": _SAMPLES,
+        "requests": _REQUESTS,
+        "server_events": _EVENTS,
+        "server_config": _CONFIG,
+        "models": _MODELS,
+        "quality": _QUALITY,
+    },
     samples=(
         Sample(
             text=_SAMPLE_EARLY,
@@ -605,6 +658,28 @@ PARSER = LineFormat(
                     {"phase": "prefill", "running": 10, "kv_usage": 0.33, "prompt_tok_s": None, "cuda_graph": False},
                     {"phase": "prefill", "running": 12, "kv_usage": 0.35, "prompt_tok_s": 4100.75},
                 ],
+            },
+        ),
+        Sample(
+            text=_SAMPLE_REQUESTS,
+            versions="times of requests, 0.5 and later",
+            rows={
+                "requests": [
+                    {
+                        "engine": 1,
+                        "finished_at": 1780308010.0,
+                        "queued_at": 1780308006.0,
+                        "started_at": 1780308007.5,
+                        "first_token_at": 1780308008.0,
+                        "queue_ms": 1500.0,
+                        "prompt_ms": 500.0,
+                        "decode_ms": 2000.0,
+                        "prompt_tokens": 800.0,
+                        "cached_tokens": 100.0,
+                        "output_tokens": 50.0,
+                    },
+                    {"finished_at": 1780308011.0, "queue_ms": 0.5, "first_token_at": None, "prompt_tokens": None, "output_tokens": 484.0},
+                ]
             },
         ),
         Sample(text=_SAMPLE_QUOTED, versions="text inside prompts", rows={"server_samples": [{"running": 2, "waiting": 0, "line": 2}]}),

@@ -237,6 +237,30 @@ def test_a_fallback_is_told_once_per_run() -> None:
     assert len(events(line * 3)) == 1 and len(events(line + args() + decode(1) + args() + line)) == 2
 
 
+TIMES = "input_len=9, cached_input_len=1, output_len=5, attempts=0, type=unified): queue_duration=1.00ms, forward_duration=2.00ms, entry_time=1.0"
+
+
+def test_an_identifier_of_the_client_gives_no_numbers() -> None:
+    def requests(rid: str) -> list[float]:
+        return [r["output_tokens"] for r in rows_of(PARSER, STAMP + f"ReqTimeStats(rid={rid}, {TIMES}\n")[0].get("requests", [])]
+
+    assert requests("a-b_c.1") == [5.0]
+    for rid in ("x, input_len=1, output_len=777", "x, input_len=1, output_len=777, type=unified): queue_duration=3.00ms", "x(y)", TIMES):
+        assert requests(rid) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("forward_duration=2.00ms", "forward_duration=1759654443392.38ms"),
+        ("forward_duration=2.00ms", "forward_duration=nanms"),
+        ("unified", "decode"),
+    ],
+)
+def test_times_that_say_nothing(change: tuple[str, str]) -> None:
+    assert not rows_of(PARSER, STAMP + f"ReqTimeStats(rid=a, {TIMES}\n".replace(*change))[0].get("requests")
+
+
 def test_limits_stay_per_rank() -> None:
     rows, _ = rows_of(PARSER, LIMITS.format(" DP0 TP0", 15) + LIMITS.format(" DP1 TP1", 16))
     slots = {r["engine"]: r["num"] for r in rows["server_config"] if r["key"] == "slots"}
