@@ -424,7 +424,7 @@ WITH {_OWN}, args AS (
                 CASE WHEN decode_graph = 'disabled' THEN 'true' WHEN decode_graph IS NOT NULL THEN 'false' ELSE lower(no_graph) END AS eager,
                 CASE WHEN spec IN ('None', 'null') THEN 'off' WHEN spec IS NOT NULL THEN 'on' END AS speculation,
                 CASE WHEN chunk > 0 THEN 'true' WHEN chunk < 0 THEN 'false' END AS chunked_prefill,
-                CASE WHEN whole_args IS NULL OR tp IS NULL THEN NULL WHEN pp > 1 THEN 'pipeline' WHEN tp > 1 THEN 'tensor'
+                CASE WHEN whole_args IS NULL OR tp IS NULL OR (tp > 1 AND pp > 1) THEN NULL WHEN pp > 1 THEN 'pipeline' WHEN tp > 1 THEN 'tensor'
                     WHEN dp_size > 1 THEN 'data' ELSE 'none' END AS split
             FROM args
         ) ON dp_attention, eager, quantisation, attention, kv_dtype, prefix_caching, speculation, chunked_prefill, split INTO NAME key VALUE word

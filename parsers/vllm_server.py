@@ -171,7 +171,7 @@ _STATISTICS = (
             "v0_words": Text(r"(Speculative) metrics"),
             "draft_tokens": Int(r"Number of speculative tokens: (\d+)"),
             "drafted": Int(r"Number of draft tokens(?: tokens)?: (\d+)"),
-            "emitted": Int(r"Number of emitted tokens: (\d+)"),
+            "emitted": Int(r"Number of emitted tokens(?: tokens)?: (\d+)"),
         },
         need=("draft_tokens", "drafted", "emitted"),
     ),

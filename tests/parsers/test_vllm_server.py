@@ -208,6 +208,14 @@ def test_accepted_length(line: str, accept_len: float | None) -> None:
     assert said(text, "speculation") == ["on"]
 
 
+@pytest.mark.parametrize("words", ["tokens", "tokens tokens"])  # doubled up to 0.5.4
+def test_totals_of_v0(words: str) -> None:
+    line = f"draft {words}: 400, Number of emitted {words}: 250.\n"
+    head = "INFO 10-06 15:02:00 metrics.py:400] Speculative metrics: Draft acceptance rate: 0.500, System efficiency: 0.500, "
+    text = head + "Number of speculative tokens: 4, Number of accepted tokens: 200, Number of " + line
+    assert [r["accept_len"] for r in table(text)] == [2.5]
+
+
 def test_length_without_rates_follows_the_version() -> None:
     head = "INFO 10-06 15:02:00 [metrics.py:86] SpecDecoding metrics: "
     line = head + "Draft acceptance rate: 50.0%, Mean acceptance length: 1.50, Accepted: 9 tokens, Drafted: 18 tokens\n"
