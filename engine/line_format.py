@@ -56,7 +56,7 @@ class Stamp:
 
     `parse` names how group 1 is read:
     `m.s.ms.us` (llama.cpp: minutes.seconds.milliseconds.microseconds), `iso` (date and time, blank or T, fraction, zone),
-    `slash` (2026/01/31 10:30:15), `month-day` (01-31 10:30:15), `clock` (10:30:15), `unix` (seconds).
+    `slash` (2026/01/31 10:30:15), `us-slash` (01/31/2026-10:30:15), `month-day` (01-31 10:30:15), `clock` (10:30:15), `unix` (seconds).
     `clock` is one of `tables.CLOCK_KINDS`; `resolution_s` the smallest step. `search` finds the stamp anywhere in the line
     (a key such as timestamp=1746695926) and peels nothing.
     """

@@ -224,6 +224,7 @@ def read_time(text: pl.Series, parse: str) -> tuple[pl.Series, pl.Series]:
 _CALENDAR = {
     "iso": (r"^(\d{4}-\d\d-\d\d)[T _](\d\d:\d\d:\d\d)(?:[.,](\d+))?\s?(Z|UTC|[+-]\d\d:?\d\d)?$", "%Y-%m-%d", ""),
     "slash": (r"^(\d{4}/\d\d/\d\d)(?: |\s+-\s+)(\d\d:\d\d:\d\d)(?:[.,](\d+))?()$", "%Y/%m/%d", ""),
+    "us-slash": (r"^(\d\d/\d\d/\d{4})[- ](\d\d:\d\d:\d\d)(?:[.,](\d+))?()$", "%m/%d/%Y", ""),
     "month-day": (r"^(\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d+))?()$", "%Y-%m-%d", "1972-"),
     "month-name": (r"^([A-Z][a-z]{2} [ \d]\d) (\d\d:\d\d:\d\d)(?:[.,](\d+))?()$", "%Y %b %d", "1972 "),
 }

@@ -1,4 +1,4 @@
-r"""The `/metrics` page of llama.cpp, vLLM, SGLang and TGI: one scrape, or many behind each other in one file.
+r"""The `/metrics` page of llama.cpp, vLLM, SGLang, TGI, LMDeploy and TensorRT-LLM: one scrape, or many behind each other in one file.
 
 How to get one: `curl -s localhost:8080/metrics > metrics-before.prom` before and after a run, or every few seconds during it:
 `while true; do date +%s; curl -s localhost:8000/metrics; sleep 2; done > metrics.prom` (llama-server needs `--metrics`, SGLang
@@ -13,7 +13,7 @@ Tables
   itl, e2e, prefill, decode, inference as `queue_seconds` and `queue_count` and so on. Differences between two scrapes give means.
 - `server_config`: kv_tokens, gpu_mem_util, prefix_caching (vLLM's cache info; SGLang's pool size).
 
-Times: a line of `date +%s` or `date -Is` before a scrape, the millisecond stamp of the exposition format, else the time the file was
+Times: a line of `date +%s`, `date -Is` or `date -u` before a scrape (also behind `#` or `=`, with up to three words before it), the millisecond stamp of the exposition format, else the time the file was
 written (a scrape is over when its file is; only for files with one scrape). The clock is UTC.
 
 Traps
@@ -30,7 +30,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
@@ -44,7 +44,7 @@ __all__ = ["PARSER"]
 MAX_REJECTS = 10
 Row = dict[str, Any]
 
-_SERVERS = {"llamacpp": "llama.cpp", "vllm": "vllm", "sglang": "sglang", "tgi": "tgi"}
+_SERVERS = {"llamacpp": "llama.cpp", "vllm": "vllm", "sglang": "sglang", "tgi": "tgi", "trtllm": "tensorrt-llm", "lmdeploy": "lmdeploy"}
 _GAUGES = {
     "llamacpp requests_processing": "running",
     "llamacpp requests_deferred": "waiting",
@@ -64,6 +64,11 @@ _GAUGES = {
     "sglang spec_accept_length": "accept_len",
     "tgi batch_current_size": "running",
     "tgi queue_size": "waiting",
+    "trtllm kv_cache_utilization": "kv_usage",
+    "trtllm kv_cache_hit_rate": "prefix_hit",
+    "lmdeploy num_requests_running": "running",
+    "lmdeploy num_requests_waiting": "waiting",
+    "lmdeploy gpu_cache_usage_perc": "kv_usage",
 }
 _COUNTERS = {
     "llamacpp prompt_tokens_total": "prompt_tokens",
@@ -86,6 +91,8 @@ _COUNTERS = {
     "vllm spec_decode_num_accepted_tokens_total": "accepted_tokens",
     "vllm prefix_cache_queries_total": "prefix_queries",
     "vllm prefix_cache_hits_total": "prefix_hits",
+    "vllm gpu_prefix_cache_queries_total": "prefix_queries",
+    "vllm gpu_prefix_cache_hits_total": "prefix_hits",
     "sglang prompt_tokens_total": "prompt_tokens",
     "sglang cached_tokens_total": "cached_prompt_tokens",
     "sglang generation_tokens_total": "generated_tokens",
@@ -94,6 +101,10 @@ _COUNTERS = {
     "tgi request_success_total": "requests_finished",
     "tgi request_generated_tokens_sum": "generated_tokens",
     "tgi request_input_length_sum": "prompt_tokens",
+    "trtllm request_success_total": "requests_finished",
+    "lmdeploy prompt_tokens_total": "prompt_tokens",
+    "lmdeploy generation_tokens_total": "generated_tokens",
+    "lmdeploy request_success_total": "requests_finished",
 }
 _HISTOGRAMS = {
     "vllm request_queue_time_seconds": "queue",
@@ -111,6 +122,18 @@ _HISTOGRAMS = {
     "tgi request_queue_duration": "queue",
     "tgi request_inference_duration": "inference",
     "tgi request_duration": "e2e",
+    **{
+        f"{server} {name}": ours
+        for server in ("trtllm", "lmdeploy")
+        for name, ours in (
+            ("request_queue_time_seconds", "queue"),
+            ("time_to_first_token_seconds", "ttft"),
+            ("e2e_request_latency_seconds", "e2e"),
+            ("request_prefill_time_seconds", "prefill"),
+            ("request_decode_time_seconds", "decode"),
+            ("request_inference_time_seconds", "inference"),
+        )
+    },
 }
 _COUNTERS |= {f"{name}_sum": f"{ours}_seconds" for name, ours in _HISTOGRAMS.items()}
 _COUNTERS |= {f"{name}_count": f"{ours}_count" for name, ours in _HISTOGRAMS.items()}
@@ -119,10 +142,12 @@ _KNOWN = {*_GAUGES, *_COUNTERS, *_CONFIG}
 _ORDER = list(dict.fromkeys(_COUNTERS.values()))
 _SHARES = ("kv_usage", "prefix_hit")
 
-_NAME = r"^(llamacpp|vllm|sglang|tgi)[:_](\w+)"
+_NAME = rf"^({'|'.join(_SERVERS)})[:_](\w+)"
 _LINE = rf"{_NAME}(?:\{{(.*)\}})?\s+(\S+)(?:\s+(\d{{13}}))?\s*$"
 _CLAIM = re.compile(rf"(?m){_NAME}(?:\{{[^\n]*\}})?[ \t]+[-+\d.eEnNaAiIfF]+(?:[ \t]+\d{{13}})?[ \t]*$")
-_STAMP = r"^(\d{10}(?:\.\d+)?|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d))\s*$"
+_ISO = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)"
+_DATE = r"[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (?:[AP]M )?(?:UTC|GMT) \d{4}"  # `date -u`
+_STAMP = rf"^(?:[#=*-]+ ?(?:[A-Za-z][a-z]*:? +){{0,3}})?(\d{{10}}(?:\.\d+)?|{_ISO}|{_DATE})[\s#=*-]*$"
 _FOREIGN = r"^(?:#|[a-zA-Z_:][\w:]*(?:\{.*\})?\s+[-+]?(?:\d|nan|inf|NaN|Inf))"
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 _RANKS = ("tp_rank", "pp_rank", "moe_ep_rank", "attn_cp_rank", "moe_dp_rank", "pid")
@@ -162,10 +187,13 @@ def _engine(labels: dict[str, str]) -> int | None:
 
 
 def _when(text: str) -> float | None:
-    """Seconds since 1970 of a line of `date +%s` or `date -Is`."""
-    if text[4] != "-":
+    """Seconds since 1970 of a line of `date +%s`, `date -Is` or `date -u`."""
+    if text[0].isdigit() and text[4] != "-":
         return float(text)
     try:
+        if text[0].isalpha():
+            clock = "%I:%M:%S %p" if text[20:22] in ("AM", "PM") else "%H:%M:%S"
+            return datetime.strptime(text[:-8] + text[-4:], f"%a %b %d {clock} %Y").replace(tzinfo=UTC).timestamp()
         return datetime.fromisoformat(text.replace(",", ".").replace("Z", "+00:00")).timestamp()
     except ValueError:
         return None
@@ -253,7 +281,9 @@ class _State:
     def _config(self, page: _Scrape) -> None:
         for server, engine, line, labels in page.infos:
             blocks, size = labels.get("num_gpu_blocks", ""), labels.get("block_size", "")
-            if blocks.isdecimal() and size.isdecimal() and len(blocks + size) < 16 and int(blocks) > 0:
+            if re.fullmatch(r"[1-9]\d{0,11}", labels.get("kv_cache_size_tokens", "")):
+                self._setting(server, engine, line, "kv_tokens", labels["kv_cache_size_tokens"])
+            elif blocks.isdecimal() and size.isdecimal() and len(blocks + size) < 16 and int(blocks) > 0:
                 self._setting(server, engine, line, "kv_tokens", str(int(blocks) * int(size)))
             if re.fullmatch(r"0\.\d{1,6}|1(?:\.0)?", labels.get("gpu_memory_utilization", "")):
                 self._setting(server, engine, line, "gpu_mem_util", labels["gpu_memory_utilization"])
@@ -449,11 +479,28 @@ sglang:max_total_num_tokens{model_name="m",tp_rank="0"} 450000.0
         },
         versions="TGI 1 to 3",
     ),
+    Sample(
+        text="""# scrape at Sun Sep 13 12:26:40 UTC 2026
+trtllm_request_success_total{engine_type="undefined",finished_reason="stop",model_name="m"} 12.0
+trtllm_request_queue_time_seconds_sum{engine_type="undefined",model_name="m"} 6.5
+trtllm_request_queue_time_seconds_count{engine_type="undefined",model_name="m"} 12.0
+trtllm_kv_cache_utilization{engine_type="undefined",model_name="m"} 0.25
+""",
+        rows={
+            "server_samples": [{"server": "tensorrt-llm", "time": 1789302400.0, "kv_usage": 0.25, "running": None}],
+            "server_events": [
+                {"detail": "requests_finished", "value": 12.0},
+                {"detail": "queue_seconds", "value": 6.5},
+                {"detail": "queue_count", "value": 12.0},
+            ],
+        },
+        versions="TensorRT-LLM 1.1 and later",
+    ),
 )
 
 
 class PrometheusMetrics:
-    """`/metrics` of llama.cpp, vLLM, SGLang and TGI."""
+    """`/metrics` of the servers named above."""
 
     name = "prometheus-metrics"
     api = 1
@@ -468,7 +515,7 @@ class PrometheusMetrics:
         if len(found) >= 2:
             server = _SERVERS[min(found).split(" ")[0]]
             return Claim(95, f"{len(found)} known metrics of {server}", shares=True)
-        if found or re.search(r"(?m)^# (?:TYPE|HELP) (?:llamacpp|vllm|sglang|tgi)[:_]", head.text):
+        if found or re.search(r"(?m)^# (?:TYPE|HELP) (?:" + "|".join(_SERVERS) + r")[:_]", head.text):
             return Refusal(40, "a /metrics page without values of known names")
         return None
 

@@ -19,11 +19,14 @@ Tables
     than 10 s and five times the distance before). Prefill work while other requests run stays in: that is what the streams got.
   - prompt_tok_s: `input throughput`, of the batch *before* the line; only where a prefill line stands directly before, without a gap.
   - new_tokens, cached_tokens: of this line. One line per chunk. prefix_hit: the old `cache hit rate`, over the life of the server.
+- `requests` (origin server, `--enable-request-time-stats-logging`): one row per finished request of a server that is not split. Times
+  are those of the line, minus the printed durations. prompt_tokens are the computed ones (NULL where the line names no cached ones).
 - `server_events`: retract (value: requests), access (an inference request answered; value is the HTTP status; a streamed answer is
-  logged when it starts), loading (weights, cuda-graph, jit), loaded, fallback (custom allreduce), error.
+  logged when it starts), loading (weights, cuda-graph, jit; value is the seconds where the line ends it), loaded, fallback (custom
+  allreduce, default kernel configurations, weight-only kernels; the first of a kind), error.
 - `server_config` keys: slots (per DP rank) and slots_source, split, tensor_parallel, data_parallel, pipeline_parallel,
-  expert_parallel, dp_attention, kv_tokens (per DP rank), n_ctx_slot, chunked_prefill, chunked_prefill_size, max_prefill_tokens, eager,
-  cuda_graph_max_bs, speculation, draft_tokens, quantisation, attention, gpu_mem_util (`mem_fraction_static`),
+  expert_parallel, dp_attention, kv_tokens (per DP rank), kv_dtype, n_ctx_slot, prefix_caching, chunked_prefill, chunked_prefill_size,
+  max_prefill_tokens, eager (of decode steps), cuda_graph_max_bs, speculation, draft_tokens, quantisation, attention, gpu_mem_util (`mem_fraction_static`),
   schedule_conservativeness, decode_log_interval, weights_gib (one row per rank: value is the rank), nccl.
 - `models`: name, architecture and quantisation. `quality`: `date-unknown` for times without a date.
 
@@ -49,26 +52,29 @@ _RAY = r"(?:\([^()]*\bpid=\d+[^()]*\) ?)*"
 _START = rf"^{_BAR}{_RAY}"
 _DAY = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d"
 _TIME = rf"\[(?:{_DAY}|\d\d:\d\d:\d\d)(?:[.,]\d+)?(?: [A-Z_]+\d+)*\] "
-_LEVEL = r"(?:(?:INFO|WARNING|ERROR)(?: [\w.]+:\d+)?: )?"
-_BEFORE = rf"{_START}(?:{_TIME}{_LEVEL}|\[gpu(?:_id)?=\d+\] )?"
+_LEVEL = r"(?:(?:INFO|WARNING|ERROR)(?: [\w.]+:\d+)?: |\[(?:INFO|WARNING|ERROR)\] )?"
+_OTHER = rf"{_DAY}(?:[.,]\d+)?[ |-]+(?:[\w.]+[ |-]+)*(?:INFO|sglang[\w.]*)(?:[ |:-]+[\w.]+)*[ |:-]+"  # another formatter
+_BEFORE = rf"{_START}(?:{_TIME}{_LEVEL}|\[gpu(?:_id)?=\d+\] |{_OTHER}|INFO:sglang[\w.]*:)?"
 _HEAD = rf"{_BEFORE}$"
 _STAMPED = rf"{_START}{_TIME}{_LEVEL}$"
-_REST = r"(?:[^\[]|\[\d+\]|\[(?:\d+:)?\d\d:\d\d<|\[repeated )*$"
+# No second record: a bracket that opens a time or a card. Times of progress bars and lists of numbers are fine.
+_REST = r"(?:[^\[]|\[(?:[^\dg]|g(?:[^p]|p(?:[^u]|u[^=_]))|\d{1,3}[^\d:]|\d{4,}[^\d-]|(?:\d{1,2}:)?\d\d:\d\d<))*$"
 _WHO: dict[str, Field] = {
-    "year": Int(rf"{_START}\[(\d{{4}})-\d\d-\d\d[ T]"),
+    "year": Int(rf"{_START}\[?(\d{{4}})-\d\d-\d\d[ T]"),
     "rank": Text(rf"{_START}\[[\d :.,T-]*\d ((?:[A-Z_]+\d+ ?)+)\] "),
     "dp": Int(rf"{_START}\[[\d :.,T-]*\d(?: [A-Z_]+\d+)*? DP(\d+)[ \]]"),
     "card": Int(rf"{_START}\[gpu(?:_id)?=(\d+)\] "),
     "pid": Int(rf"^{_BAR}(?:\([^()]*\) ?)*?\([^()]*\bpid=(\d+)[^()]*\) ?(?:\[|[A-Z])"),
 }
+_SHARE = r"([01](?:\.\d+)?)(?:[^\d.%]|$)"
 _BATCH: dict[str, Field] = {
     **_WHO,
     "running_n": Num(r"(?:[.,] +#running-req: |[.,] +#running_req: )(\d+)"),
     "queue_n": Num(r"[.,] +#(?:queue-req|remaining_req): (\d+)"),
-    "usage": Num(r"[.,] +token usage: (\d+(?:\.\d+)?)"),
-    "usage_full": Num(r"[.,] +full token usage: (\d+(?:\.\d+)?)"),
-    "usage_swa": Num(r"[.,] +swa token usage: (\d+(?:\.\d+)?)"),
-    "usage_mamba": Num(r"[.,] +mamba usage: (\d+(?:\.\d+)?)"),
+    "usage": Num(rf"[.,] +token usage: {_SHARE}"),
+    "usage_full": Num(rf"[.,] +full token usage: {_SHARE}"),
+    "usage_swa": Num(rf"[.,] +swa token usage: {_SHARE}"),
+    "usage_mamba": Num(rf"[.,] +mamba usage: {_SHARE}"),
     "graph": Text(r"\b\w+ graph: (True|False)\b"),
     "whole": Text(rf"{_BEFORE}((?:Decode|Prefill|new fill) batch){_REST}"),
 }
@@ -107,9 +113,35 @@ _BATCH_LINES = (
 )
 
 
-def _event(name: str, anchor: str | tuple[str, ...], kind: str, detail: str, serves: bool = False) -> Line:
+# A request identifier is the client's word: nothing is read behind one that holds a comma or a bracket.
+_STATS = rf"{_BEFORE}(?:\[Scheduler\] )?Req ?Time ?Stats\(rid=[^(),=]*(?:, bootstrap_room=\d+)?"
+_LENGTHS = rf"{_STATS}, input[_ ]len=\d+(?:, cached_input_len=\d+)?, output[_ ]len=\d+(?:, attempts=\d+)?"
+_SPENT = rf"{_LENGTHS}, type=unified\): (?:\w+=[\d.]+(?:ms)?, )*?"
+_REQUEST_LINES = (
+    Line(
+        "request",
+        into="requests*",
+        anchor=", type=unified): queue_duration=",
+        after=rf"{_LENGTHS}$",
+        fields={
+            **_WHO,
+            "input_n": Num(rf"{_STATS}, input[_ ]len=(\d+)"),
+            "cached_n": Num(rf"{_STATS}, input[_ ]len=\d+, cached_input_len=(\d+)"),
+            "output_n": Num(rf"{_STATS}, input[_ ]len=\d+(?:, cached_input_len=\d+)?, output[_ ]len=(\d+)"),
+            "queue_ms": Num(rf"{_SPENT}queue_duration=(\d+(?:\.\d+)?)ms\b"),
+            "forward_ms": Num(rf"{_SPENT}forward_duration=(\d+(?:\.\d+)?)ms\b"),
+            "prefill_ms": Num(rf"{_SPENT}initial_prefill_elapsed=(\d+(?:\.\d+)?)ms\b"),
+            "post_ms": Num(rf"{_SPENT}post_prefill_elapsed=(\d+(?:\.\d+)?)ms\b"),
+        },
+        need=("queue_ms", "forward_ms"),
+        serves=True,
+    ),
+)
+
+
+def _event(name: str, anchor: str | tuple[str, ...], kind: str, detail: str, serves: bool = False, value: str = "") -> Line:
     """A line that stands for one event. Other servers print some of the same words: it must begin with a time in brackets."""
-    fields: dict[str, Field] = {**_WHO, "event": Word(kind), "detail": Word(detail)}
+    fields: dict[str, Field] = {**_WHO, "event": Word(kind), "detail": Word(detail), **({"value": Num(value)} if value else {})}
     return Line(name, into="server_events*", anchor=anchor, after=_STAMPED, fields=fields, serves=serves)
 
 
@@ -137,14 +169,31 @@ _EVENT_LINES = (
     ),
     _event("weights-begin", "Load weight begin", "loading", "weights"),
     _event("graph-begin", ("Capture cuda graph begin", "Capture npu graph begin", "Capture cpu graph begin"), "loading", "cuda-graph"),
-    _event("jit", ("Entering DeepGEMM JIT", "DeepGEMM JIT Compiling", "DeepGEMM warmup"), "loading", "jit"),
+    _event(
+        "graph-end",
+        ("Capture cuda graph end", "Capture npu graph end", "Capture cpu graph end"),
+        "loading",
+        "cuda-graph",
+        value=r"Time elapsed: (\d+(?:\.\d+)?) s",
+    ),
+    _event("jit", ("Entering DeepGEMM JIT", "Try DeepGEMM JIT", "DeepGEMM JIT Compiling", "DeepGEMM warmup"), "loading", "jit"),
+    _event("moe-config", "Using default MoE kernel config. ", "fallback", "default-moe-config"),
+    _event("fp8-config", "Using default W8A8 Block FP8 kernel config. ", "fallback", "default-fp8-config"),
+    _event("marlin", "Your GPU does not have native support for FP", "fallback", "marlin-weight-only"),
+    _event("oom", ("torch.OutOfMemoryError: ", "torch.cuda.OutOfMemoryError: "), "error", "out-of-memory"),
+    _event("watchdog", ("Watchdog timeout", "Scheduler watchdog timeout"), "error", "watchdog"),
     _event("ready", "The server is fired up and ready to roll!", "loaded", "ready", serves=True),
     _event("no-custom-allreduce", ("Custom allreduce is disabled", "Setup Custom allreduce failed"), "fallback", "custom-allreduce"),
     _event("scheduler-exception", "Scheduler hit an exception", "error", "scheduler-exception"),
     _event("child-failed", "Received sigquit from a child process", "error", "child-failed"),
 )
 
-_ARG = r"[(,] ?"
+
+def _arg(name: str, value: str) -> str:
+    """One argument of the printed ServerArgs, whose form (a call, a dict, JSON) does not matter."""
+    return rf"[(,{{] ?['\"]?{name}['\"]?[=:] ?{value}"
+
+
 _CONFIG_LINES = (
     Line(
         "args",
@@ -153,26 +202,31 @@ _CONFIG_LINES = (
         after=_HEAD,
         fields={
             **_WHO,
-            "whole_args": Text(r"(\))\s*$"),
-            "tp": Int(_ARG + r"tp(?:_size)?=(\d+)"),
-            "dp_size": Int(_ARG + r"dp(?:_size)?=(\d+)"),
-            "pp": Int(_ARG + r"pp(?:_size)?=(\d+)"),
-            "ep": Int(_ARG + r"ep(?:_size)?=(\d+)"),
-            "dp_attention": Text(_ARG + r"enable_dp_attention=(True|False)"),
-            "asked": Int(_ARG + r"max_running_requests=(\d+)"),
-            "context_length": Int(_ARG + r"context_length=(\d+)"),
-            "chunk": Int(_ARG + r"chunked_prefill_size=(-?\d+)"),
-            "max_prefill": Int(_ARG + r"max_prefill_tokens=(\d+)"),
-            "no_graph": Text(_ARG + r"disable_cuda_graph=(True|False)"),
-            "graph_bs": Int(_ARG + r"cuda_graph_max_bs=(\d+)"),
-            "spec": Text(_ARG + r"speculative_algorithm='?(\w{1,40})"),
-            "drafts": Int(_ARG + r"speculative_num_draft_tokens=(\d+)"),
-            "quant": Text(_ARG + r"quantization='([\w.-]{1,40})'"),
-            "attention": Text(_ARG + r"attention_backend='([\w.-]{1,40})'"),
-            "mem_fraction": Num(_ARG + r"mem_fraction_static=(\d*\.?\d+)"),
-            "conservative": Num(_ARG + r"schedule_conservativeness=(\d*\.?\d+)"),
-            "log_interval": Int(_ARG + r"decode_log_interval=(\d+)"),
-            "model_name": Text(r"server_args=\w*\(model_path='(?:[^']*/)?([\w.+-]{1,100})/?'"),
+            "whole_args": Text(r"([)}])\s*$"),
+            "tp": Int(_arg(r"tp(?:_size)?", r"(\d+)")),
+            "dp_size": Int(_arg(r"dp(?:_size)?", r"(\d+)")),
+            "pp": Int(_arg(r"pp(?:_size)?", r"(\d+)")),
+            "ep": Int(_arg(r"ep(?:_size)?", r"(\d+)")),
+            "dp_attention": Text(_arg(r"enable_dp_attention", r"([Tt]rue|[Ff]alse)")),
+            "asked": Int(_arg(r"max_running_requests", r"(\d+)")),
+            "context_length": Int(_arg(r"context_length", r"(\d+)")),
+            "chunk": Int(_arg(r"chunked_prefill_size", r"(-?\d+)")),
+            "max_prefill": Int(_arg(r"max_prefill_tokens", r"(\d+)")),
+            "no_graph": Text(_arg(r"disable_cuda_graph", r"([Tt]rue|[Ff]alse)")),
+            "graph_bs": Int(_arg(r"cuda_graph_max_bs", r"(\d+)")),
+            "spec": Text(_arg("speculative_algorithm", r"['\"]?(\w{1,40})")),
+            "drafts": Int(_arg(r"speculative_num_draft_tokens", r"(\d+)")),
+            "quant": Text(_arg("quantization", r"['\"]([\w.-]{1,40})['\"]")),
+            "attention": Text(_arg("attention_backend", r"['\"]([\w.-]{1,40})['\"]")),
+            "mem_fraction": Num(_arg(r"mem_fraction_static", r"(\d*\.?\d+)")),
+            "conservative": Num(_arg(r"schedule_conservativeness", r"(\d*\.?\d+)")),
+            "log_interval": Int(_arg(r"decode_log_interval", r"(\d+)")),
+            # from 2026 on graphs are configured per phase
+            "decode_graph": Text(r"\bdecode=PhaseConfig\(backend=(?:<[\w.]+: )?['\"](\w{1,40})"),
+            "decode_graph_bs": Int(r"\bdecode=PhaseConfig\([^()]*?\bmax_bs=(\d+)"),
+            "no_radix": Text(_arg("disable_radix_cache", r"([Tt]rue|[Ff]alse)")),
+            "kv_dtype": Text(_arg("kv_cache_dtype", r"['\"](\w{1,40})['\"]")),
+            "model_name": Text(r"server_args=\w*[({]['\"]?model_path['\"]?[=:] ?['\"](?:[^'\"]*/)?([\w.+-]{1,100})/?['\"]"),
         },
         starts_run=True,
     ),
@@ -222,6 +276,9 @@ _CONFIG_LINES = (
         after=_HEAD,
         fields={
             **_WHO,
+            "event": Word("loading"),
+            "detail": Word("weights"),
+            "value": Num(r"\belapsed=(\d+(?:\.\d+)?) s\b"),
             "arch": Text(r"\btype=(\w{1,80})\b"),
             "quant_type": Text(r"\bquant=(\w{1,40})\b"),
             "quant_algo": Text(r"\bquant_algo=(\w{1,40})\b"),
@@ -242,7 +299,6 @@ _CONFIG_LINES = (
 _NOISE = (
     '"GET /',
     "Memory pool end. avail mem=",
-    "Capture cuda graph end. ",
     "Capture cuda graph bs ",
     " cuda graph addresses",
     "Receive: obj=",
@@ -300,7 +356,8 @@ FROM judged ORDER BY line
 
 _EVENTS = f"""
 WITH {_OWN}
-SELECT line, t AS time, 'sglang' AS server, dp AS engine, run, event AS kind, value, detail FROM own WHERE event IS NOT NULL ORDER BY line
+SELECT line, t AS time, 'sglang' AS server, dp AS engine, run, event AS kind, value, detail FROM own WHERE event IS NOT NULL
+QUALIFY event <> 'fallback' OR row_number() OVER (PARTITION BY run, event, detail ORDER BY line) = 1 ORDER BY line
 """
 
 _CONFIG = f"""
@@ -321,7 +378,7 @@ WITH {_OWN}, args AS (
     FROM per_rank WHERE kind = 'limits' AND limit_n IS NOT NULL
     UNION ALL SELECT run, dp, line, reduced_n, NULL, 'reduced by memory', 2 FROM per_rank WHERE kind = 'reduced'
     UNION ALL
-    SELECT run, NULL, line, CASE WHEN dp_size > 1 AND coalesce(dp_attention, 'True') = 'True' THEN greatest(n // dp_size, 1) ELSE n END,
+    SELECT run, NULL, line, CASE WHEN dp_size > 1 AND lower(coalesce(dp_attention, 'true')) = 'true' THEN greatest(n // dp_size, 1) ELSE n END,
         CASE WHEN dp_size > 1 AND dp_attention IS NULL THEN n END, source, place
     FROM whole_server
 ), slots AS (
@@ -347,7 +404,7 @@ WITH {_OWN}, args AS (
         UNPIVOT (
             SELECT run, line, CAST(tp AS DOUBLE) AS tensor_parallel, CAST(dp_size AS DOUBLE) AS data_parallel,
                 CAST(pp AS DOUBLE) AS pipeline_parallel, CAST(ep AS DOUBLE) AS expert_parallel, CAST(drafts AS DOUBLE) AS draft_tokens,
-                CAST(graph_bs AS DOUBLE) AS cuda_graph_max_bs, mem_fraction AS gpu_mem_util, conservative AS schedule_conservativeness,
+                CAST(coalesce(decode_graph_bs, graph_bs) AS DOUBLE) AS cuda_graph_max_bs, mem_fraction AS gpu_mem_util, conservative AS schedule_conservativeness,
                 CAST(log_interval AS DOUBLE) AS decode_log_interval
             FROM args
         ) ON tensor_parallel, data_parallel, pipeline_parallel, expert_parallel, draft_tokens, cuda_graph_max_bs, gpu_mem_util,
@@ -362,13 +419,15 @@ WITH {_OWN}, args AS (
     ) a WHERE num > 0 AND NOT EXISTS (SELECT 1 FROM per_rank l WHERE l.run = a.run AND l.kind = 'limits')
     UNION ALL SELECT run, NULL, line, key, word, NULL, NULL FROM (
         UNPIVOT (
-            SELECT run, line, lower(dp_attention) AS dp_attention, lower(no_graph) AS eager, quant AS quantisation, attention,
-                CASE WHEN spec = 'None' THEN 'off' WHEN spec IS NOT NULL THEN 'on' END AS speculation,
+            SELECT run, line, lower(dp_attention) AS dp_attention, quant AS quantisation, attention, lower(kv_dtype) AS kv_dtype,
+                CASE lower(no_radix) WHEN 'true' THEN 'false' WHEN 'false' THEN 'true' END AS prefix_caching,
+                CASE WHEN decode_graph = 'disabled' THEN 'true' WHEN decode_graph IS NOT NULL THEN 'false' ELSE lower(no_graph) END AS eager,
+                CASE WHEN spec IN ('None', 'null') THEN 'off' WHEN spec IS NOT NULL THEN 'on' END AS speculation,
                 CASE WHEN chunk > 0 THEN 'true' WHEN chunk < 0 THEN 'false' END AS chunked_prefill,
-                CASE WHEN whole_args IS NULL OR tp IS NULL THEN NULL WHEN pp > 1 THEN 'pipeline' WHEN tp > 1 THEN 'tensor'
+                CASE WHEN whole_args IS NULL OR tp IS NULL OR (tp > 1 AND pp > 1) THEN NULL WHEN pp > 1 THEN 'pipeline' WHEN tp > 1 THEN 'tensor'
                     WHEN dp_size > 1 THEN 'data' ELSE 'none' END AS split
             FROM args
-        ) ON dp_attention, eager, quantisation, attention, speculation, chunked_prefill, split INTO NAME key VALUE word
+        ) ON dp_attention, eager, quantisation, attention, kv_dtype, prefix_caching, speculation, chunked_prefill, split INTO NAME key VALUE word
     )
     UNION ALL SELECT l.run, l.dp, l.line, 'chunked_prefill', CASE WHEN l.chunk > 0 THEN 'true' ELSE 'false' END, NULL, NULL
         FROM per_rank l WHERE l.kind = 'limits' AND l.chunk IS NOT NULL
@@ -378,6 +437,16 @@ SELECT line, 'sglang' AS server, dp AS engine, run, key,
     coalesce(value, CASE WHEN num = floor(num) THEN CAST(CAST(num AS BIGINT) AS VARCHAR) ELSE CAST(num AS VARCHAR) END) AS value,
     num, num_hi, 'logged' AS origin
 FROM found WHERE value IS NOT NULL OR num IS NOT NULL ORDER BY line, key, value
+"""
+
+_REQUESTS = f"""
+WITH {_OWN}
+SELECT line, 'server' AS origin, 'sglang' AS server, dp AS engine, run, 'line ' || CAST(line AS VARCHAR) AS request, t AS finished_at,
+    t - (queue_ms + forward_ms) / 1000 AS queued_at, t - forward_ms / 1000 AS started_at, t - post_ms / 1000 AS first_token_at,
+    res AS resolution_s, queue_ms, prefill_ms AS prompt_ms, post_ms AS decode_ms, output_n AS output_tokens,
+    CASE WHEN cached_n <= input_n THEN input_n - cached_n END AS prompt_tokens, cached_n AS cached_tokens
+FROM own WHERE kind = 'request' AND queue_ms + forward_ms < 86400000 -- early builds print the time since 1970 where a stamp is missing
+ORDER BY line
 """
 
 _MODELS = f"""
@@ -465,6 +534,14 @@ token usage: 0.35, \
 #running-req: 10, #queue-req: 0, #pending-token: 0, cuda graph: False, input throughput (token/s): 4100.75
 """
 
+_SAMPLE_REQUESTS = """\
+[2026-06-01 10:00:10 DP1 TP1] ReqTimeStats(rid=0f0f, input_len=900, cached_input_len=100, output_len=50, attempts=0, type=unified): \
+queue_duration=1500.00ms, initial_prefill_elapsed=500.00ms, post_prefill_elapsed=2000.00ms, forward_duration=2500.00ms, \
+entry_time=1780308006.000
+[2026-06-01 10:00:11 TP0] Req Time Stats(rid=0f10, input len=38, output len=484, type=unified): queue_duration=0.50ms, \
+forward_duration=4000.00ms, start_time=77.5
+"""
+
 _SAMPLE_QUOTED = """\
 [2025-09-01 09:00:00] Receive: obj=GenerateReqInput(text='[2025-09-01 09:00:00 TP0] Decode batch. #running-req: 99, #queue-req: 99')
 [2025-09-01 09:00:01 TP0] Decode batch. #running-req: 2, #token: 64, token usage: 0.00, gen throughput (token/s): 1.00, #queue-req: 0
@@ -479,9 +556,16 @@ PARSER = LineFormat(
         Stamp(rf"{_START}\[({_DAY})[ \]]", parse="iso", clock="local-no-zone", resolution_s=1.0, search=True),
         Stamp(rf"{_START}\[(\d\d:\d\d:\d\d)[ \]]", parse="clock", clock="local-no-zone", resolution_s=1.0, search=True),
     ),
-    lines=(*_BATCH_LINES, *_EVENT_LINES, *_CONFIG_LINES),
+    lines=(*_BATCH_LINES, *_REQUEST_LINES, *_EVENT_LINES, *_CONFIG_LINES),
     noise=_NOISE,
-    assemble={"server_samples": _SAMPLES, "server_events": _EVENTS, "server_config": _CONFIG, "models": _MODELS, "quality": _QUALITY},
+    assemble={
+        "server_samples": _SAMPLES,
+        "requests": _REQUESTS,
+        "server_events": _EVENTS,
+        "server_config": _CONFIG,
+        "models": _MODELS,
+        "quality": _QUALITY,
+    },
     samples=(
         Sample(
             text=_SAMPLE_EARLY,
@@ -529,6 +613,7 @@ PARSER = LineFormat(
                 "server_events": [
                     {"kind": "fallback", "detail": "custom-allreduce"},
                     {"kind": "loading", "detail": "weights"},
+                    {"kind": "loading", "detail": "weights"},
                     {"kind": "loading", "detail": "cuda-graph"},
                     {"kind": "access", "value": 200},
                     {"kind": "loaded", "time": 1756713642.0},
@@ -573,6 +658,28 @@ PARSER = LineFormat(
                     {"phase": "prefill", "running": 10, "kv_usage": 0.33, "prompt_tok_s": None, "cuda_graph": False},
                     {"phase": "prefill", "running": 12, "kv_usage": 0.35, "prompt_tok_s": 4100.75},
                 ],
+            },
+        ),
+        Sample(
+            text=_SAMPLE_REQUESTS,
+            versions="times of requests, 0.5 and later",
+            rows={
+                "requests": [
+                    {
+                        "engine": 1,
+                        "finished_at": 1780308010.0,
+                        "queued_at": 1780308006.0,
+                        "started_at": 1780308007.5,
+                        "first_token_at": 1780308008.0,
+                        "queue_ms": 1500.0,
+                        "prompt_ms": 500.0,
+                        "decode_ms": 2000.0,
+                        "prompt_tokens": 800.0,
+                        "cached_tokens": 100.0,
+                        "output_tokens": 50.0,
+                    },
+                    {"finished_at": 1780308011.0, "queue_ms": 0.5, "first_token_at": None, "prompt_tokens": None, "output_tokens": 484.0},
+                ]
             },
         ),
         Sample(text=_SAMPLE_QUOTED, versions="text inside prompts", rows={"server_samples": [{"running": 2, "waiting": 0, "line": 2}]}),

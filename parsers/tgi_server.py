@@ -11,8 +11,8 @@ Tables
   inference_time over time_per_token where that is a whole number (no line prints a count). When the first token came is not in the log.
 - `server_config` keys: max_concurrent_requests, max_batch_size and slots (only where `--max-batch-size` is set), kv_tokens
   (`Setting max batch total tokens to`, else the argument), n_ctx_slot (max_total_tokens), max_batch_prefill_tokens, waiting_served_ratio,
-  max_waiting_tokens, tensor_parallel, split, quantisation, eager, speculation, draft_tokens.
-- `server_events`: loading (start, warm-up), loaded, error (overloaded: the answer 429).
+  max_waiting_tokens, tensor_parallel, split, quantisation, attention, prefix_caching, eager, speculation, draft_tokens.
+- `server_events`: loading (start, warm-up), loaded, error (overloaded: the answer 429; generation-failed).
 
 Traps
 - max_concurrent_requests is no slot limit and no queue: above it the router answers 429. What queues is the batch, by its token budget
@@ -32,8 +32,8 @@ from ..engine.line_format import Field, Int, Line, LineFormat, Num, Sample, Stam
 _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z"
 _UNITS = {"s": 1e3, "ms": 1.0, "us": 1e-3, "ns": 1e-6}
 _NAMES = ("total_time", "queue_time", "inference_time", "time_per_token")
-_ROUTER = r"text_generation_router(?:::\w+)*"
-_LAUNCHER = r"(?:[\w-]+: )?text_generation_(?:launcher|router)(?:::\w+)*: (?:[\w/.-]+:\d+: )?"
+_ROUTER = r"text_generation_router(?:_v\d)?(?:::\w+)*"
+_LAUNCHER = rf"(?:[\w-]+: )?(?:text_generation_launcher|{_ROUTER}): (?:[\w/.-]+:\d+: )?"
 _JSON = r'^\{"timestamp":"[^"]*","level":"[A-Z]+",(?:"fields":\{)?"message":"'
 _SAYS = rf"(?:{_JSON}|^{_LAUNCHER})$"
 
@@ -62,8 +62,8 @@ _DONE_LINES = (
         "done",
         into="requests*",
         anchor='"message":"Success"',
-        after=r'^\{"timestamp":"[^"]*","level":"INFO",$',
-        fields={**_durations(), "success": Text(r'"message":"(Success)","target":"text_generation_router(?:::\w+)*"')},
+        after=r'^\{"timestamp":"[^"]*","level":"INFO",(?:"fields":\{)?$',
+        fields={**_durations(), "success": Text(rf'"message":"(Success)"\}}?,"target":"{_ROUTER}"')},
         need=("success",),
         serves=True,
     ),
@@ -79,13 +79,16 @@ _EVENT_LINES = (
     _event("warming", "Warming up model", "loading", "warm-up"),
     _event("shards", ("Starting shard", "Waiting for shard"), "loading", "start"),
     _event("connected", "Connected", "loaded", "ready", serves=True),
-    Line(
-        "overloaded",
-        into="server_events",
-        anchor="Model is overloaded",
-        after=rf"(?:{_JSON}|^(?:\w[\w ]*\{{.*\}}:)?\w+(?:\{{.*\}})?(?::\w+)*: {_ROUTER}: [\w/.-]+:\d+: |^{_LAUNCHER})$",
-        fields={"kind": Word("error"), "detail": Word("overloaded")},
-        serves=True,
+    *(
+        Line(
+            detail,
+            into="server_events",
+            anchor=anchor,
+            after=rf"(?:{_JSON}|^(?:\w[\w ]*\{{.*\}}:)?\w+(?:\{{.*\}})?(?::\w+)*: {_ROUTER}: [\w/.-]+:\d+: |^{_LAUNCHER})$",
+            fields={"kind": Word("error"), "detail": Word(detail)},
+            serves=True,
+        )
+        for detail, anchor in (("overloaded", "Model is overloaded"), ("generation-failed", "Request failed during generation"))
     ),
 )
 
@@ -102,6 +105,8 @@ _ARGS: dict[str, Field] = {
     "quantisation": Text(r"\bquantize: Some\((\w{1,40})\)"),
     "speculate": Int(r"\bspeculate: Some\((\d+)\)"),
 }
+
+_TOLD = ("max_total_tokens", "max_batch_prefill_tokens")  # chosen by the launcher, and said
 
 _CONFIG_LINES = (
     Line(
@@ -126,6 +131,24 @@ _CONFIG_LINES = (
         after=_SAYS,
         fields={"budget": Int(r"Setting max batch total tokens to (\d+)")},
         need=("budget",),
+    ),
+    Line(
+        "default",
+        into="server_config*",
+        anchor=(*(f"Default `{key}` to " for key in _TOLD), "Maximum total tokens defaulted to "),
+        after=_SAYS,
+        fields={
+            **{key: Int(rf"Default `{key}` to (\d+)") for key in _TOLD},
+            "max_total_tokens": Int(r"(?:Default `max_total_tokens` to|Maximum total tokens defaulted to) (\d+)"),
+        },
+    ),
+    Line(
+        "attention",
+        into="server_config*",
+        anchor="Using attention ",
+        after=_SAYS,
+        fields={"attention": Text(r"Using attention (\w{1,40})"), "prefix_caching": Text(r"Prefix caching (\w{4,5})\b")},
+        need=("attention",),
     ),
     Line(
         "shard count",
@@ -156,7 +179,7 @@ FROM done ORDER BY line
 
 _CONFIG = """
 WITH arguments AS (
-    SELECT s.* FROM staged s WHERE kind = 'args' OR kind = 'shard count' OR (kind = 'arg' AND EXISTS (
+    SELECT s.* FROM staged s WHERE kind IN ('args', 'shard count', 'default') OR (kind = 'arg' AND EXISTS (
         SELECT 1 FROM staged a WHERE a.kind = 'args' AND a.run = s.run AND s.line - a.line BETWEEN 1 AND 80))
 ), numbers AS (
     SELECT run, key, arg_max(num, line) AS num, max(line) AS line FROM (
@@ -184,6 +207,9 @@ WITH arguments AS (
     UNION ALL SELECT run, line, 'speculation', 'on', NULL FROM numbers WHERE key = 'draft_tokens'
     UNION ALL SELECT run, max(line), 'quantisation', arg_max(lower(quantisation), line), NULL
         FROM arguments WHERE quantisation IS NOT NULL GROUP BY run
+    UNION ALL SELECT run, line, key, lower(word), NULL FROM (
+        UNPIVOT (SELECT run, line, attention, prefix_caching FROM staged WHERE kind = 'attention')
+        ON attention, prefix_caching INTO NAME key VALUE word) WHERE key = 'attention' OR lower(word) IN ('true', 'false')
     UNION ALL SELECT run, max(line), 'eager', CASE WHEN arg_max(kind, line) = 'graphs' THEN 'false' ELSE 'true' END, NULL
         FROM staged WHERE kind IN ('graphs', 'no graphs') GROUP BY run
 )

@@ -27,10 +27,10 @@ from __future__ import annotations
 
 from ..engine.line_format import Int, Line, LineFormat, Num, Sample, Stamp, Text, Word
 
-_LOG = r"^(?:\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] )?\[TRT-LLM\] \[[IVDW]\] (?:\[\w+\])*(?:\[RANK \d+\] )?$"
+_LOG = r"^(?:\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d(?:[.,]\d+)?\] )?\[TRT-LLM\] (?:\[(?:[IVDW]|\w+|RANK \d+)\] ?)+$"
 _CPP = r"^\[TensorRT-LLM\]\[INFO\] (?:\[\w+\] [\w. ]*)?$"
 _GLOG = r"^(?:I\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ [\w.]+:\d+\] |\[TensorRT-LLM\]\[INFO\] )\{(?:\"[^{}]*,)?$"
-_ONE_OBJECT = r"^[^{}]*\{(?:[^{}]|\{[^{}]*\})*(\})\s*$"
+_ONE_OBJECT = r"^[^{}]*\{(?:[^{}]|\{[^{}]*\})*(\})\]?\s*$"
 _DAY = {
     "month": Int(r'(?:^\[|"[Tt]imestamp": ?")(\d\d)[/-]\d\d[/-]\d{4}[- ]'),
     "day": Int(r'(?:^\[|"[Tt]imestamp": ?")\d\d[/-](\d\d)[/-]\d{4}[- ]'),
@@ -54,7 +54,7 @@ _LINES = (
             "iteration": Int(r"\biter = (\d+)\b"),
             "rank": Text(r"\bglobal_rank = (\d+)\b"),
             "scheduled": Num(r"num_scheduled_requests(?::| =) (\d+)\b"),
-            "usage": Num(r"kv_cache_util = (\d+(?:\.\d+)?)"),
+            "usage": Num(r"kv_cache_util = ([01](?:\.\d+)?)(?:[^\d.%]|$)"),
             "elapsed_ms": Num(r"elapsed_time = (\d+(?:\.\d+)?(?:e-?\d+)?)s", scale=1e3),
             "device_ms": Num(r"prev_device_step_time = (\d+(?:\.\d+)?(?:e-?\d+)?)ms"),
             "context_n": Num(r"'num_ctx_requests': (\d+)\b"),
@@ -88,7 +88,7 @@ _LINES = (
         "json",
         into="server_samples*",
         anchor='"numActiveRequests":',
-        after=r"^\{.*$",
+        after=r"^\[?\{.*$",
         fields={
             **_DAY,
             "scheduled": _key("numScheduledRequests"),
@@ -195,8 +195,11 @@ WITH numbers AS (
 SELECT line, 'tensorrt-llm' AS server, run, key, value, num, 'logged' AS origin FROM found ORDER BY line, key
 """
 
-_SAMPLE_BOOT = """\
+_SAMPLE_POOL = """\
 [TensorRT-LLM][INFO] [MemUsageChange] Allocated 9.00 GiB for max tokens in paged KV cache (90112).
+"""
+
+_SAMPLE_BOOT = """\
 [05/01/2025-10:00:00] [TRT-LLM] [I] max_seq_len=4096, max_num_requests=16, max_num_tokens=8192
 [05/01/2025-10:00:01] [TRT-LLM] [I] Received request 0f0f-1 at 3000.500000001
 """
@@ -250,10 +253,17 @@ PARSER = LineFormat(
             resolution_s=1.0,
             search=True,
         ),
+        Stamp(
+            r"^\[(\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d(?:[.,]\d+)?)\] \[TRT-LLM\]",
+            parse="us-slash",
+            clock="local-no-zone",
+            resolution_s=1.0,
+            search=True,
+        ),
         # Of these only the time of day; the day is read as fields and added in SQL.
         Stamp(r"^I\d{4} (\d\d:\d\d:\d\d\.\d+) ", parse="clock", clock="local-no-zone", resolution_s=1e-6, search=True),
         Stamp(
-            r'^\{.*"timestamp": ?"\d\d-\d\d-\d{4} (\d\d:\d\d:\d\d(?:\.\d+)?)"',
+            r'^\[?\{.*"timestamp": ?"\d\d-\d\d-\d{4} (\d\d:\d\d:\d\d(?:\.\d+)?)"',
             parse="clock",
             clock="local-no-zone",
             resolution_s=1e-6,
@@ -282,12 +292,16 @@ PARSER = LineFormat(
             },
         ),
         Sample(
+            text=_SAMPLE_POOL,
+            versions="C++ runtime, start",
+            rows={"server_config": [{"key": "kv_tokens", "num": 90112}]},
+        ),
+        Sample(
             text=_SAMPLE_BOOT,
             versions="0.18 to 1.0, start",
             rows={
-                "server_events": [{"kind": "arrival"}],
+                "server_events": [{"kind": "arrival", "time": 1746093601.0}],
                 "server_config": [
-                    {"key": "kv_tokens", "num": 90112},
                     {"key": "max_batched_tokens", "num": 8192},
                     {"key": "n_ctx_slot", "num": 4096},
                     {"key": "slots", "num": 16},

@@ -28,7 +28,8 @@ Tables
 
 Slots (`max_num_seqs`). A logged value is taken. Where the arguments are in the log, complete, and do not set it, the default of the
 version and the device memory holds: 256 in V0; V1: 1024 to 0.8.3, later 1024 from 70 GiB on except on an A100, else 256. What the log
-does not tell widens it to the interval 256..1024. Without visible arguments there is no row. It is a limit per data-parallel
+does not tell widens it to the interval 256..1024; a token budget that nobody set tells (2048 goes with 256, 8192 and 16384 of a server
+with 1024). Without visible arguments there is no row. It is a limit per data-parallel
 engine: `slots` is the total where every engine has statistics, else an interval.
 
 Traps
@@ -45,17 +46,18 @@ from __future__ import annotations
 from ..engine.line_format import Int, Line, LineFormat, Num, Sample, Stamp, Text, Word
 
 _COLOUR = r"(?:\[[\d;]+m)?"  # of a paste that lost the escape characters
-_BAR = r"(?:[^'\"{}]*(?:it/s|s/it)\]\s*)?"  # a progress bar without a line end
+_BAR = r"(?:[^'\"{}]*(?:it/s|s/it|i?B/s)(?:, [^'\"{}\[\]]*)?\]\s*)?"  # a progress bar without a line end
 _TAG = r"(?:\[[A-Za-z][\w.-]{0,40}\] ?)?"  # VLLM_LOGGING_PREFIX, or the model name of a router
-_PROCESS = rf"(?:{_COLOUR}\([\w .,=/-]*\bpid=\d+[\w .,=:]*\){_COLOUR} *)*"
+_PROCESS = rf"(?:{_COLOUR}\([\w .,=/:-]*\bpid=\d+[\w .,=:]*\){_COLOUR} *)*"
 _WHO = rf"(?:%\.?)?{_BAR}{_TAG}{_PROCESS}"
 _LEVEL = r"(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)"
-_DATE = r"\d\d-\d\d \d\d:\d\d:\d\d"
-_HEAD = rf"{_WHO}{_LEVEL} {_DATE} \[?[\w./-]+:\d+\] *"
+_DATE = r"(?:\d{4}-)?\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,6})?"  # the format of the date is a setting of the logger
+_HEAD = rf"{_WHO}{_LEVEL} +{_DATE} \[?[\w./-]+:\d+\] *"
 _ISO = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
-_LOGGER = rf"{_WHO}\[?{_ISO}\]?[\w .:/|\[\]-]*(?:vllm[.\w]*|loggers\.py|metrics\.py)[\w .:/|\[\]-]*[ |:\]-]"
-_JSON = r'\{[^{}]*"(?:message|msg)": ?"'
-_ANY_HEAD = rf"(?:{_HEAD}|{_LOGGER}|{_JSON})"
+_NAMED = r"[\w .:/|\[\]-]*"  # level, logger and place, as other formatters put them
+_LOGGER = rf"{_WHO}(?:\[?{_ISO}\]?{_NAMED}\b(?:{_LEVEL}|vllm[.\w]*|loggers\.py|metrics\.py)\b{_NAMED}[ |:\]-]|(?:{_LEVEL}(?::| +\| ))?vllm\.[.\w:]*(?::| - ))"
+_JSON = r'\{[^{}]*"(?:message|msg|textPayload)": ?"'
+_ANY_HEAD = rf"(?:{_JSON})?(?:{_HEAD}|{_LOGGER})|{_JSON}"
 _ONLY = rf"^{_HEAD}$"
 _UVICORN = rf"^(?:%\.?)?{_BAR}{_TAG}{_COLOUR}\((?:APIServer|ApiServer)\w* pid=\d+\){_COLOUR} *INFO: +"
 
@@ -63,12 +65,15 @@ _Fields = dict[str, Num | Int | Text | Word]
 
 # What stands before an anchor is proved by `after`, so these only have to find it, fast.
 _CALLER: _Fields = {
-    "head": Text(rf"{_LEVEL} ({_DATE}) "),
+    "head": Text(rf"{_LEVEL} +({_DATE}) "),
     "api": Text(r"\((APIServer|ApiServer)\w* pid="),
     "glued": Text(r"^(%)"),
 }
 _WHOSE: _Fields = {**_CALLER, "eng": Int(r"\((?:EngineCore|APIServer|Worker)_(?:DP)?(\d+)[ _]")}
-_OTHER_HEAD: _Fields = {"other_head": Text(rf'({_ISO}|"(?:message|msg)": ?")')}
+_OTHER_HEAD: _Fields = {"other_head": Text(rf'({_ISO}|"(?:message|msg|textPayload)": ?"|^(?:{_LEVEL}(?::| +\| ))?vllm\.)')}
+
+
+_KV_USAGE = Num(r"(?:^|[^\w ]) ?(?:GPU )?KV cache usage: ([\d.]+)%", scale=0.01)
 
 
 def _event(kind: str, anchor: str | tuple[str, ...], event: str, detail: str, after: str = _ONLY, value: Num | None = None) -> Line:
@@ -95,7 +100,7 @@ _STATISTICS = (
             "known_body": Text(r"Avg generation throughput: [\d.]+ (tokens/s)(?:, (?:[^F]|F[^i])|[,.]?\s*(?:\"|$))"),
             "running": Num(r"Running: (\d+) reqs"),
             "waiting": Num(r"(?:Waiting|Pending): (\d+) reqs"),
-            "kv_usage": Num(r"GPU KV cache usage: ([\d.]+)%", scale=0.01),
+            "kv_usage": _KV_USAGE,
             "prefix_hit": Num(r"Prefix cache hit rate: ([\d.]+)%", scale=0.01),
             "preemptions": Num(r"Preemptions: (\d+)"),
             "v0_words": Text(r"(Pending): "),
@@ -113,7 +118,7 @@ _STATISTICS = (
             **_WHOSE,
             "running": Num(r"Running: (\d+) reqs"),
             "waiting": Num(r"(?:Waiting|Pending): (\d+) reqs"),
-            "kv_usage": Num(r"GPU KV cache usage: ([\d.]+)%", scale=0.01),
+            "kv_usage": _KV_USAGE,
             "v0_words": Text(r"(Pending): "),
         },
         need=("running", "waiting"),
@@ -126,7 +131,7 @@ _STATISTICS = (
         fields={
             "running": Num(r"Running: (\d+) reqs"),
             "waiting": Num(r"(?:Waiting|Pending): (\d+) reqs"),
-            "kv_usage": Num(r"GPU KV cache usage: ([\d.]+)%", scale=0.01),
+            "kv_usage": _KV_USAGE,
             "prefix_hit": Num(r"Prefix cache hit rate: ([\d.]+)%", scale=0.01),
             "preemptions": Num(r"Preemptions: (\d+)"),
         },
@@ -166,7 +171,7 @@ _STATISTICS = (
             "v0_words": Text(r"(Speculative) metrics"),
             "draft_tokens": Int(r"Number of speculative tokens: (\d+)"),
             "drafted": Int(r"Number of draft tokens(?: tokens)?: (\d+)"),
-            "emitted": Int(r"Number of emitted tokens: (\d+)"),
+            "emitted": Int(r"Number of emitted tokens(?: tokens)?: (\d+)"),
         },
         need=("draft_tokens", "drafted", "emitted"),
     ),
@@ -206,6 +211,7 @@ _SETTINGS: _Fields = {
     "eager": Text(r"[ '(]enforce_eager'?[=:] ?(True|False)\b"),
     "kv_dtype": Text(r"[ '(]kv_cache_dtype'?[=:] ?'?([A-Za-z][\w-]*)"),
     "prefix_caching": Text(r"[ '(]enable_prefix_caching'?[=:] ?(True|False)\b"),
+    "chunked": Text(r"[ '(](?:enable_chunked_prefill|chunked_prefill_enabled)'?[=:] ?(True|False)\b"),
     "spec_config": Text(r"[ '(]speculative_config'?[=:] ?(None|SpeculativeConfig|'|\{)"),
     "drafts": Int(r"\bnum_spec(?:ulative)?_tokens'?[=:] ?(\d+)"),
 }
@@ -240,6 +246,7 @@ _CONFIG_LINES = (
             "util": Num(r"[ '(]gpu_memory_utilization'?[=:] ?(\d?\.\d+|1)"),
             "block_size": Int(r"[ '(]block_size'?[=:] ?(\d+)"),
             "device": Text(r"[ '(]device'?[=:] ?'([a-z]+)'"),
+            "attention": Text(r"[ '(]attention_backend'?[=:] ?'?([A-Z]\w{2,39})"),
         },
     ),
     Line(
@@ -270,6 +277,14 @@ _CONFIG_LINES = (
         after=_ONLY,
         fields={**_WHOSE, "arch": Text(r"Resolved architecture: (\w+)")},
         need=("arch",),
+    ),
+    Line(
+        "platform",
+        into="server_config*",
+        anchor="Automatically detected platform ",
+        after=_ONLY,
+        fields={**_WHOSE, "platform": Text(r"detected platform (\w+)")},
+        need=("platform",),
     ),
     Line(
         "ctx",
@@ -355,9 +370,10 @@ _CONFIG_LINES = (
             "Using Flash Attention backend",
             "Using FlashInfer backend",
             "Using XFormers backend",
+            "Using AttentionBackendEnum.",
         ),
         after=rf"^{_HEAD}(?:Using [\w -]{{2,40}})?$",
-        fields={**_WHOSE, "attention": Text(r"\] Using ([A-Z][\w -]{1,39}?) (?:attention )?backend")},
+        fields={**_WHOSE, "attention": Text(r"\] Using (?:AttentionBackendEnum\.)?([A-Z][\w -]{1,39}?) (?:attention )?backend")},
         need=("attention",),
     ),
     Line(
@@ -370,7 +386,7 @@ _CONFIG_LINES = (
             "event": Word("loading"),
             "detail": Word("graph-capture"),
             "graphs": Word("true"),
-            "number": Num(r"finished in (\d+) s"),
+            "number": Num(r"finished in ([\d.]+) s"),
         },
     ),
     Line(
@@ -456,7 +472,13 @@ _EVENT_LINES = (
     ),
     _event("model", ("Starting to load model ", "Loading model from scratch"), "loading", "model"),
     _event("shards", "Loading weights took ", "loading", "shards", value=Num(r"took ([\d.]+) seconds")),
-    _event("compile", ("torch.compile takes ", "torch.compile took "), "loading", "compile", value=Num(r"(?:takes|took) ([\d.]+) s\b")),
+    _event(
+        "compile",
+        ("torch.compile takes ", "torch.compile took ", "torch.compile and initial profiling"),
+        "loading",
+        "compile",
+        value=Num(r"(?:takes|took) ([\d.]+) s\b"),
+    ),
     _event(
         "init",
         "init engine (profile, create kv cache, warmup model) took ",
@@ -475,7 +497,7 @@ _EVENT_LINES = (
     ),
     _event("flash", ("Cannot use FlashAttention-2 backend", "Cannot use FlashAttention backend"), "fallback", "no-flash-attention"),
     _event("stall", "No available shared memory broadcast block found in ", "stall", "shm-broadcast", value=Num(r"found in (\d+) second")),
-    _event("fatal", "EngineCore encountered a fatal error", "error", "engine-core"),
+    _event("fatal", ("EngineCore encountered a fatal error", "EngineCore failed to start"), "error", "engine-core"),
     _event("dead", "Engine loop is not running", "error", "engine-core", rf"^{_HEAD}(?:[\w.]*Error: )?$"),
     _event("oom", ("torch.OutOfMemoryError: ", "torch.cuda.OutOfMemoryError: "), "error", "out-of-memory"),
 )
@@ -493,7 +515,6 @@ _NOISE = (
     "] Added request ",
     "] Finished request ",
     "The argument `trust_remote_code` is to be used",
-    "Automatically detected platform ",
 )
 
 # Which run a row belongs to. Processes of one server may be sources of their own (journal lines carry the pid of the writer), and
@@ -546,12 +567,12 @@ facts AS (
 _SAMPLES = f"""
 WITH {_PLACED}, lines AS (
     SELECT *, coalesce(engine_no, CASE WHEN kind = 'iteration' THEN eng END) AS engine,
-        head IS NOT NULL OR other_head IS NOT NULL AS headed
+        CASE WHEN head IS NOT NULL THEN 2 WHEN other_head IS NOT NULL THEN 1 ELSE 0 END AS standing
     FROM placed WHERE kind IN ('stats', 'first stats', 'v0 prefix', 'spec', 'v0 spec', 'iteration')
 ), kept AS (
     SELECT * FROM lines
-    WHERE (headed OR NOT (SELECT coalesce(bool_or(headed), false) FROM lines))
-      AND (aggregated IS NULL OR run NOT IN (SELECT run FROM lines WHERE kind = 'stats' AND engine IS NOT NULL AND headed))
+    WHERE standing = (SELECT max(standing) FROM lines) -- a record in another dress beside vLLM's own is somebody's quotation
+      AND (aggregated IS NULL OR run NOT IN (SELECT run FROM lines WHERE kind = 'stats' AND engine IS NOT NULL AND standing > 0))
 ), runs AS (
     SELECT run, max(coalesce(v_major, 0) * 10000 + v_minor * 100 + coalesce(v_patch, 0)) AS v FROM placed GROUP BY run
 ), lengths AS (
@@ -664,19 +685,24 @@ WITH {_PLACED}, ranked AS (
         min_by(line, rank) FILTER (kind = 'args') AS args_line, bool_or(kind = 'args' AND coalesce(complete,
             complete_old) IS NOT NULL) AS args_complete,
         min_by(seqs, rank) FILTER (seqs IS NOT NULL) AS seqs, min_by(line, rank) FILTER (seqs IS NOT NULL) AS seqs_line,
-        min_by(batched, rank) FILTER (batched IS NOT NULL) AS batched,
+        min_by(batched, rank) FILTER (batched IS NOT NULL) AS batched, bool_or(kind = 'args' AND batched IS NOT NULL) AS batched_asked,
+        bool_or(api IS NOT NULL OR kind IN ('version', 'ready', 'http')) AS serves,
         min_by(tp, rank) FILTER (tp IS NOT NULL) AS tp, min_by(pp, rank) FILTER (pp IS NOT NULL) AS pp, min_by(dp,
             rank) FILTER (dp IS NOT NULL) AS dp,
         min_by(line, rank) FILTER (tp IS NOT NULL) AS tp_line, bool_or(kind = 'config') AS configured, bool_or(whole IS NOT NULL) AS whole,
-        min_by(device, rank) FILTER (device IS NOT NULL) AS device, max(device_gib) AS device_gib,
+        min_by(coalesce(device, platform), rank) FILTER (coalesce(device, platform) IS NOT NULL) AS device, max(device_gib) AS device_gib,
         bool_or(device_name IS NOT NULL) AS device_named, bool_or(a100 IS NOT NULL) AS a100, bool_or(hopper IS NOT NULL) AS hopper,
-        count(DISTINCT engine_no) AS engines, count(DISTINCT eng) AS cores, min_by(block_size,
+        greatest(count(DISTINCT engine_no), coalesce(max(aggregated), 0)) AS engines, count(DISTINCT eng) AS cores, min_by(block_size,
             rank) FILTER (block_size IS NOT NULL) AS block_size
     FROM ranked GROUP BY run
 ), runs AS (
     SELECT t.*, g.v_lo, g.v_hi FROM told t LEFT JOIN guesses g USING (run)
 ), known AS (
-    SELECT *, coalesce(v, v_lo) AS lo, coalesce(v, v_hi) AS hi,
+    SELECT * REPLACE (coalesce(core, CASE WHEN coalesce(v, v_lo) >= 1100 THEN 'V1' END) AS core), coalesce(v, v_lo) AS lo,
+        coalesce(v, v_hi) AS hi,
+        -- the token budget nobody asked for was chosen in the same breath as the slots (0.8.4 and later)
+        CASE WHEN NOT args_complete OR batched_asked THEN NULL WHEN batched = 2048 THEN 256 WHEN batched = 16384 THEN 1024
+             WHEN batched = 8192 AND serves THEN 1024 END AS by_budget,
         coalesce(tp, CASE WHEN args_complete THEN 1 END) AS tp_known,
         coalesce(pp, CASE WHEN args_complete OR (tp IS NOT NULL AND whole) THEN 1 END) AS pp_known,
         coalesce(dp, CASE WHEN engines > 1 THEN engines WHEN args_complete OR coalesce(v, v_hi) < 800 THEN 1 END) AS dp_known
@@ -685,10 +711,12 @@ WITH {_PLACED}, ranked AS (
     SELECT *,
         CASE WHEN core = 'V0' OR hi < 605 THEN 256
              WHEN core = 'V1' AND hi <= 803 THEN 1024
+             WHEN core = 'V1' AND lo BETWEEN 804 AND 2999 AND by_budget IS NOT NULL THEN by_budget
              WHEN core = 'V1' AND lo = 804 AND hi = 804 AND hopper THEN 1024
              WHEN core = 'V1' AND lo BETWEEN 805 AND 2999 AND device_gib >= 70 AND (hi = 805 OR (device_named AND NOT a100)) THEN 1024
              ELSE 256 END AS default_lo,
         CASE WHEN core = 'V0' OR hi < 605 THEN 256
+             WHEN core = 'V1' AND lo BETWEEN 804 AND 2999 AND by_budget IS NOT NULL THEN by_budget
              WHEN core = 'V1' AND lo = 804 AND hi = 804 AND device_named AND NOT hopper THEN 256
              WHEN core = 'V1' AND lo BETWEEN 805 AND 2999 AND device_gib < 70 THEN 256
              WHEN core = 'V1' AND lo BETWEEN 900 AND 2999 AND a100 THEN 256
@@ -699,14 +727,14 @@ WITH {_PLACED}, ranked AS (
         CASE WHEN seqs IS NULL THEN least(default_lo, coalesce(batched, default_lo)) ELSE seqs END AS lo,
         CASE WHEN seqs IS NULL THEN least(default_hi, coalesce(batched, default_hi)) ELSE seqs END AS hi, dp_known, engines
     FROM defaults
-    WHERE seqs IS NOT NULL OR (args_complete AND coalesce(device, 'cuda') IN ('cuda', 'auto'))
+    WHERE seqs IS NOT NULL OR (args_complete AND coalesce(device, 'cuda') IN ('cuda', 'auto', 'rocm'))
 ), totals AS (
     SELECT *, CASE WHEN dp_known > 1 AND engines >= dp_known THEN lo * dp_known ELSE lo END AS total_lo, hi * coalesce(dp_known,
         1) AS total_hi FROM limits
 ), engine_pools AS (
-    SELECT p.run, min(p.line) AS line, CASE WHEN any_value(r.cores) > 1 THEN p.eng END AS engine, min(p.kv_tokens) AS kv
-    FROM ranked p JOIN runs r USING (run) WHERE p.kv_tokens IS NOT NULL
-    GROUP BY p.run, CASE WHEN r.cores > 1 THEN p.eng END, p.eng HAVING any_value(r.cores) <= 1 OR p.eng IS NOT NULL
+    SELECT run, min(line) AS line, CASE WHEN several THEN eng END AS engine, min(kv_tokens) AS kv
+    FROM (SELECT p.*, r.cores > 1 OR coalesce(r.dp_known > 1, false) AS several FROM ranked p JOIN known r USING (run))
+    WHERE kv_tokens IS NOT NULL AND (eng IS NOT NULL OR NOT several) GROUP BY run, several, eng
 ), pools AS (
     SELECT run, min(line) AS line, engine, min(kv) AS kv FROM engine_pools GROUP BY run, engine
 ), blocks AS (
@@ -925,7 +953,11 @@ PARSER = LineFormat(
     name="vllm-server",
     server="vllm",
     stamps=(
-        Stamp(rf"{_LEVEL} ({_DATE}) \[?[\w./-]+:\d+\]", parse="month-day", clock="no-year", resolution_s=1.0, search=True),
+        *(
+            Stamp(rf"{_LEVEL} +({day} \d\d:\d\d:\d\d{part}) \[?[\w./-]+:\d+\]", how, clock, resolution_s, search=True)
+            for day, how, clock in ((r"\d\d-\d\d", "month-day", "no-year"), (r"\d{4}-\d\d-\d\d", "iso", "local-no-zone"))
+            for part, resolution_s in (("", 1.0), (r"[.,]\d{1,6}", 1e-3))
+        ),
         Stamp(rf"^(?:\([^()]*\) *)?\[?({_ISO})", parse="iso", clock="local-no-zone", resolution_s=1e-3, search=True),
         Stamp(rf'"(?:timestamp|asctime|time)": ?"({_ISO})"', parse="iso", clock="local-no-zone", resolution_s=1e-3, search=True),
     ),

@@ -68,11 +68,47 @@ def test_a_repeated_name_begins_the_next_scrape() -> None:
 
 
 @pytest.mark.parametrize(
-    "stamp", ["1789000000", "1789000000.25", "2026-09-10T00:26:40Z", "2026-09-10T02:26:40+02:00", "2026-09-10T00:26:40,5+00:00"]
+    "stamp",
+    [
+        "1789000000",
+        "1789000000.25",
+        "2026-09-10T00:26:40Z",
+        "2026-09-10T02:26:40+02:00",
+        "2026-09-10T00:26:40,5+00:00",
+        "# 1789000000",
+        "=== scrape at 1789000000 ===",
+        "--- 2026-09-10T00:26:40Z ---",
+        "Thu Sep 10 00:26:40 UTC 2026",
+        "Thu Sep 10 12:26:40 AM UTC 2026",
+    ],
 )
 def test_times_before_a_scrape(stamp: str) -> None:
     rows, _ = rows_of(PARSER, f"{stamp}\n{_page()}")
     assert rows["server_samples"][0]["time"] == pytest.approx(1789000000, abs=0.6) and rows["clocks"][0]["kind"] == "utc"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["process_start_time_seconds 1789000000", "# HELP a thing 1789000000", "Thu Sep 10 00:26:40 CEST 2026", "Thu Xyz 10 00:26:40 UTC 2026"],
+)
+def test_what_is_no_time_of_a_scrape(line: str) -> None:
+    rows, _ = rows_of(PARSER, f"{line}\n{_page()}")
+    assert rows["server_samples"][0].get("time") is None
+
+
+def test_the_pool_in_tokens_where_the_server_says_it() -> None:
+    info = 'vllm:cache_config_info{{block_size="16",num_gpu_blocks="100",kv_cache_size_tokens="{}"}} 1.0\n'
+    for printed, tokens in (("1200", 1200.0), ("None", 1600.0), ("0", 1600.0)):
+        rows, _ = rows_of(PARSER, _page() + info.format(printed))
+        assert [(r["key"], r["num"]) for r in rows["server_config"]] == [("kv_tokens", tokens)]
+
+
+def test_the_old_names_of_the_prefix_cache_count_once() -> None:
+    old = "vllm:gpu_prefix_cache_queries_total 10\nvllm:gpu_prefix_cache_hits_total 4\n"
+    new = "vllm:prefix_cache_queries_total 10\nvllm:prefix_cache_hits_total 4\n"
+    for page in (old, new, old + new):
+        rows, _ = rows_of(PARSER, page)
+        assert [(r["detail"], r["value"]) for r in rows["server_events"]] == [("prefix_queries", 10.0), ("prefix_hits", 4.0)]
 
 
 def test_time_of_the_exposition_format() -> None:

@@ -110,6 +110,26 @@ def test_punctuation_of_every_generation(head: str) -> None:
         assert (row["running"], row["waiting"], row["kv_usage"]) == (4.0, 0.0, 0.1)
 
 
+@pytest.mark.parametrize("extra", ["some words: 7.5%", "sizes: [1, 2]", "spread: [0.1, 0.9]", "tiers: [gpu 1]", "batch: [51341]"])
+def test_an_unknown_field_costs_nothing(extra: str) -> None:
+    (row,) = samples(decode(0, more=f"{extra}, "))
+    assert (row["running"], row["waiting"], row["kv_usage"]) == (4.0, 0.0, 0.1)
+
+
+def test_usage_is_a_share_or_unknown() -> None:
+    for printed, share in (("0.10", 0.1), ("1.00", 1.0), ("1", 1.0), ("10%", None), ("1%", None), ("12.5", None)):
+        assert samples(decode(0).replace("token usage: 0.10", f"token usage: {printed}"))[0]["kv_usage"] == share
+
+
+@pytest.mark.parametrize(
+    "head",
+    ["[2025-09-01 10:00:00] [INFO] ", "2025-09-01 10:00:00,250 - INFO - ", "2025-09-01 10:00:00 - sglang.srt.managers - INFO - "],
+)
+def test_other_loggers(head: str) -> None:
+    (row,) = samples(head + decode(0).split("] ", 1)[1])
+    assert (row["running"], row["kv_usage"]) == (4.0, 0.1)
+
+
 def test_accept_length_is_not_the_block_one() -> None:
     assert samples(decode(0, more="block accept len: 9.00, "))[0]["accept_len"] is None
     assert samples(decode(0, more="accept len: 2.50, accept rate: 0.80, "))[0]["accept_len"] == 2.5
@@ -164,6 +184,83 @@ def test_slots_from_the_strongest_source() -> None:
     assert config(unknown)["slots"] == (16, 64)
 
 
+def test_arguments_in_any_dress() -> None:
+    call = "ServerArgs(model_path='/a/b/Tiny', tp_size=2, pp_size=1, dp_size=1, max_running_requests=7, disable_radix_cache=True, kv_cache_dtype='fp8_e5m2')"
+    plain = "{'model_path': '/a/b/Tiny', 'tp_size': 2, 'pp_size': 1, 'dp_size': 1, 'max_running_requests': 7, 'disable_radix_cache': True, 'kv_cache_dtype': 'fp8_e5m2'}"
+    json = plain.replace("'", '"').replace("True", "true")
+    for form in (call, plain, json):
+        text = f"[2025-09-01 10:00:00] server_args={form}\n"
+        expected = {"slots": 7, "split": "tensor", "tensor_parallel": 2, "prefix_caching": "false", "kv_dtype": "fp8_e5m2"}
+        assert expected.items() <= config(text).items()
+        assert rows_of(PARSER, text)[0]["models"][0]["name"] == "Tiny"
+
+
+@pytest.mark.parametrize(
+    ("graphs", "eager", "largest"),
+    [
+        (
+            "CudaGraphConfig(decode=PhaseConfig(backend='full', max_bs=64, bs=[1, 2]), prefill=PhaseConfig(backend='disabled', max_bs=8192))",
+            "false",
+            64,
+        ),
+        ("CudaGraphConfig(decode=PhaseConfig(backend='disabled', max_bs=256, bs=[1]), prefill=PhaseConfig(backend='full'))", "true", 256),
+        ("CudaGraphConfig(decode=PhaseConfig(backend=<Backend.FULL: 'full'>, bs=[1, 2], max_bs=32))", "false", 32),
+        ("None", "false", None),
+    ],
+)
+def test_graphs_configured_per_phase(graphs: str, eager: str, largest: int | None) -> None:
+    found = config(args(disable_cuda_graph="False", cuda_graph_config=graphs))
+    assert (found["eager"], found.get("cuda_graph_max_bs")) == (eager, largest)
+
+
+STAMP = "[2025-09-01 10:00:00 TP0] "
+
+
+@pytest.mark.parametrize(
+    ("line", "event"),
+    [
+        ("Capture cuda graph end. Time elapsed: 17.13 s. mem usage=0.89 GB. avail mem=3.00 GB.", ("loading", 17.13)),
+        ("Load weight end. elapsed=78.55 s, type=X, quant=fp8, avail mem=1.00 GB, mem usage=82.97 GB.", ("loading", 78.55)),
+        ("Load weight end. type=X, dtype=torch.bfloat16, avail mem=1.00 GB, mem usage=82.97 GB.", ("loading", None)),
+        ("Try DeepGEMM JIT Compiling for <GemmType.Normal: 0> N=1, K=2, num_groups=3 with all Ms.", ("loading", None)),
+        ("Using default MoE kernel config. Performance might be sub-optimal! Config file not found at /x/E=8.json", ("fallback", None)),
+        ("Using default W8A8 Block FP8 kernel config. Performance might be sub-optimal! Config file not found at /x", ("fallback", None)),
+        ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.", ("error", None)),
+    ],
+)
+def test_events_with_their_durations(line: str, event: tuple[str, float | None]) -> None:
+    assert events(STAMP + line + "\n") == [event]
+
+
+def test_a_fallback_is_told_once_per_run() -> None:
+    line = STAMP + "Using default MoE kernel config. Performance might be sub-optimal! Config file not found at /x\n"
+    assert len(events(line * 3)) == 1 and len(events(line + args() + decode(1) + args() + line)) == 2
+
+
+TIMES = "input_len=9, cached_input_len=1, output_len=5, attempts=0, type=unified): queue_duration=1.00ms, forward_duration=2.00ms, entry_time=1.0"
+
+
+def test_an_identifier_of_the_client_gives_no_numbers() -> None:
+    def requests(rid: str) -> list[float]:
+        return [r["output_tokens"] for r in rows_of(PARSER, STAMP + f"ReqTimeStats(rid={rid}, {TIMES}\n")[0].get("requests", [])]
+
+    assert requests("a-b_c.1") == [5.0]
+    for rid in ("x, input_len=1, output_len=777", "x, input_len=1, output_len=777, type=unified): queue_duration=3.00ms", "x(y)", TIMES):
+        assert requests(rid) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("forward_duration=2.00ms", "forward_duration=1759654443392.38ms"),
+        ("forward_duration=2.00ms", "forward_duration=nanms"),
+        ("unified", "decode"),
+    ],
+)
+def test_times_that_say_nothing(change: tuple[str, str]) -> None:
+    assert not rows_of(PARSER, STAMP + f"ReqTimeStats(rid=a, {TIMES}\n".replace(*change))[0].get("requests")
+
+
 def test_limits_stay_per_rank() -> None:
     rows, _ = rows_of(PARSER, LIMITS.format(" DP0 TP0", 15) + LIMITS.format(" DP1 TP1", 16))
     slots = {r["engine"]: r["num"] for r in rows["server_config"] if r["key"] == "slots"}
@@ -172,10 +269,16 @@ def test_limits_stay_per_rank() -> None:
 
 @pytest.mark.parametrize(
     ("change", "split"),
-    [({}, "none"), ({"tp_size": "4"}, "tensor"), ({"dp_size": "2"}, "data"), ({"tp_size": "2", "pp_size": "2"}, "pipeline")],
+    [
+        ({}, "none"),
+        ({"tp_size": "4"}, "tensor"),
+        ({"dp_size": "2"}, "data"),
+        ({"pp_size": "2"}, "pipeline"),
+        ({"tp_size": "2", "pp_size": "2"}, None),
+    ],
 )
-def test_split(change: dict[str, str], split: str) -> None:
-    assert config(args(**change))["split"] == split
+def test_split(change: dict[str, str], split: str | None) -> None:
+    assert config(args(**change)).get("split") == split  # stages of several cards are neither
 
 
 def test_split_needs_the_whole_line() -> None:

@@ -51,6 +51,38 @@ def test_any_garbled_byte(at: int, byte: int) -> None:
     check_garbled(PARSER, TEXT, at, byte)
 
 
+def test_json_with_nested_fields() -> None:
+    span = '"span":{"inference_time":"1.2s","queue_time":"980ns","time_per_token":"100ms","total_time":"1.3s","name":"generate"}'
+    flat = f'{{"timestamp":"2025-02-01T10:00:00.000000Z","level":"INFO","message":"Success","target":"text_generation_router::server",{span}}}\n'
+    nested = flat.replace('"message":"Success"', '"fields":{"message":"Success"}')
+    assert requests(flat) == requests(nested) and requests(flat)[0]["output_tokens"] == 12
+
+
+@pytest.mark.parametrize(
+    ("line", "key", "value"),
+    [
+        ("text_generation_router_v3: backends/v3/src/lib.rs:125: Setting max batch total tokens to 43808", "kv_tokens", 43808),
+        ("text_generation_launcher: Default `max_batch_prefill_tokens` to 4096", "max_batch_prefill_tokens", 4096),
+        ("text_generation_launcher: Default `max_total_tokens` to 8192", "n_ctx_slot", 8192),
+        ("text_generation_router_v3: backends/v3/src/lib.rs:90: Maximum total tokens defaulted to 32768", "n_ctx_slot", 32768),
+        ("text_generation_launcher: Using attention flashinfer - Prefix caching true", "attention", "flashinfer"),
+        ("text_generation_launcher: Using attention flashinfer - Prefix caching true", "prefix_caching", "true"),
+        ("text_generation_launcher: Using attention paged - Prefix caching 0", "prefix_caching", None),
+    ],
+)
+def test_what_the_server_settles_on(line: str, key: str, value: Any) -> None:
+    assert config(HEAD + line + "\n").get(key) == value
+
+
+def test_a_failed_generation_is_an_error() -> None:
+    line = (
+        HEAD.replace(" INFO", "ERROR")
+        + "generate_stream:async_stream:generate_stream: text_generation_router::infer: router/src/infer/mod.rs:102: "
+    )
+    rows, _ = rows_of(PARSER, line + "Request failed during generation: Server error: CUDA out of memory\n")
+    assert [(r["kind"], r["detail"]) for r in rows["server_events"]] == [("error", "generation-failed")]
+
+
 @pytest.mark.parametrize(
     ("printed", "ms"), [("1.5s", 1500.0), ("20.25ms", 20.25), ("754.5µs", 0.7545), ("754.5μs", 0.7545), ("980ns", 0.00098), ("0ns", 0.0)]
 )

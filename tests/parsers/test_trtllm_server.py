@@ -54,6 +54,24 @@ def test_scheduled_is_running_and_waiting_is_unknown(scheduled: str) -> None:
     assert (row["running"], row["waiting"], row.get("gen_tok_s")) == (5, None, None)
 
 
+@pytest.mark.parametrize("head", ["[TRT-LLM] [I] [_torch][RANK 0] ", "[TRT-LLM] [RANK 0] [I] ", "[TRT-LLM] [V] "])
+@pytest.mark.parametrize("time", ["10:00:00", "10:00:00.250"])
+def test_tags_and_times_of_the_header(head: str, time: str) -> None:
+    (row,) = samples(iteration(1).replace("[TRT-LLM] [I] ", head).replace("-10:00:00]", f"-{time}]"))
+    assert (row["running"], row["time"]) == (5, 1780308000.0)
+
+
+def test_an_arrival_has_the_time_of_its_header() -> None:
+    rows, _ = rows_of(PARSER, "[05/01/2025-10:00:01] [TRT-LLM] [I] Received request 0f0f-1 at 3000.500000001\n")
+    assert [(r["kind"], r["time"]) for r in rows["server_events"]] == [("arrival", 1746093601.0)]
+    assert rows["clocks"][0]["kind"] == "local-no-zone"
+
+
+@pytest.mark.parametrize(("printed", "share"), [("0.250", 0.25), ("1.000", 1.0), ("25%", None), ("25.0", None)])
+def test_usage_is_a_share_or_unknown(printed: str, share: float | None) -> None:
+    assert samples(iteration(1).replace(" = 5, ", f" = 5, kv_cache_util = {printed}, "))[0]["kv_usage"] == share
+
+
 def test_mpi_rank_in_front() -> None:
     text = "".join(f"0: {iteration(n)}" for n in range(1, 4))
     assert [r["running"] for r in samples(text)] == [5, 5, 5]
@@ -72,7 +90,8 @@ def test_limits_of_the_cpp_runtime() -> None:
 def test_several_objects_on_a_line_are_a_near_miss() -> None:
     one = '{"numActiveRequests":1,"numQueuedRequests":2,"kvCacheStats":{"usedNumBlocks":1,"maxNumBlocks":4}}'
     assert [(r["running"], r["waiting"], r["kv_usage"]) for r in samples(one + "\n")] == [(1, 2, 0.25)]
-    assert rows_of(PARSER, f"{one}{one}\n")[1].near_miss == 1
+    assert samples(f"[{one}]\n") == samples(one + "\n")
+    assert rows_of(PARSER, f"{one}{one}\n")[1].near_miss == rows_of(PARSER, f"[{one},{one}]\n")[1].near_miss == 1
 
 
 def test_an_impossible_day_gives_no_time() -> None:

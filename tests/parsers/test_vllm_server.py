@@ -65,7 +65,9 @@ def test_blocks_of_any_size() -> None:
         "[1;36m(APIServer pid=5)[0;0m ",
         "\x1b[1;36m(APIServer pid=5)\x1b[0;0m ",
         "vllm-1  | ",
+        "(ServeReplica:app:LLMServer:tiny-8b pid=17, ip=192.0.2.9) ",
         "Loading shards: 100% 4/4 [00:24<00:00,  6.07s/it]",
+        "Processed prompts:  10%|#  | 3/30 [00:01<00:10, 2.5it/s, est. speed input: 100.00 toks/s, output: 300.00 toks/s]",
     ],
 )
 def test_what_may_stand_before_a_record(prefix: str) -> None:
@@ -111,6 +113,9 @@ def test_statistics_wrapped_into_two_lines() -> None:
     [
         "2025-07-28 06:40:59,123 - vllm.v1.metrics.loggers - INFO - ",
         "[2025-07-28T06:40:59] INFO vllm.v1.metrics.loggers: ",
+        "2025-07-28 06:40:59,123 - INFO - ",
+        "2025-07-28 06:40:59.123 | INFO     | vllm.v1.metrics.loggers:log:123 - ",
+        "INFO 2025-07-28 06:40:59,250 [loggers.py:127] ",
     ],
 )
 def test_other_loggers(head: str) -> None:
@@ -118,6 +123,45 @@ def test_other_loggers(head: str) -> None:
     assert rows["server_samples"][0]["running"] == 4.0
     assert int(rows["server_samples"][0]["time"]) == 1_753_684_859
     assert rows["clocks"][0]["kind"] == "local-no-zone"
+
+
+def test_a_logger_without_a_time() -> None:
+    (row,) = table("INFO:vllm.v1.metrics.loggers:" + stats().split("] ", 1)[1])
+    assert (row["running"], row["time"]) == (4.0, None)
+
+
+def test_a_record_in_another_dress_beside_native_ones_is_a_quotation() -> None:
+    body = stats(0, 9).split("] ", 1)[1]
+    for head in ("2025-07-28 06:40:59,123 - vllm.v1.metrics.loggers - INFO - ", "INFO:vllm.v1.metrics.loggers:"):
+        assert [r["running"] for r in table(head + body)] == [9.0]
+        assert [r["running"] for r in table(stats(0, 4) + head + body)] == [4.0]
+
+
+def test_milliseconds_of_a_changed_date_format() -> None:
+    (row,) = table(stats(3).replace("15:02:03", "15:02:03.250"))
+    assert row["time"] == 87_231_723.25
+
+
+@pytest.mark.parametrize(
+    "extra", ["Deferred: 2 reqs, ", "Paused: 2 reqs, Preemptions: 3, ", "Corrupted: 1 reqs, ", "Some new words: 7.5%, "]
+)
+def test_an_unknown_field_costs_nothing(extra: str) -> None:
+    (row,) = table(stats(3, 7, 2).replace("GPU KV", extra + "GPU KV"))
+    assert (row["running"], row["waiting"], row["kv_usage"], row["prefix_hit"]) == (7.0, 2.0, 0.125, 0.5)
+    assert row["preemptions"] == (3.0 if "Preemptions" in extra else None)
+
+
+def test_usage_of_the_cards_cache_only() -> None:
+    assert table(stats().replace("GPU KV", "KV"))[0]["kv_usage"] == 0.125
+    assert table(stats().replace("GPU KV", "CPU KV"))[0]["kv_usage"] is None
+    assert table(stats().replace("usage: 12.5%", "usage: n/a"))[0]["kv_usage"] is None
+
+
+def test_cloud_records_around_native_lines() -> None:
+    line = (API + stats(3, 7)).rstrip("\n")
+    for key in ("message", "msg", "textPayload"):
+        (row,) = table(f'{{"severity": "INFO", "{key}": "{line}"}}\n')
+        assert (row["running"], row["time"]) == (7.0, 87_231_723.0)
 
 
 def test_json_records() -> None:
@@ -164,6 +208,14 @@ def test_accepted_length(line: str, accept_len: float | None) -> None:
     assert said(text, "speculation") == ["on"]
 
 
+@pytest.mark.parametrize("words", ["tokens", "tokens tokens"])  # doubled up to 0.5.4
+def test_totals_of_v0(words: str) -> None:
+    line = f"draft {words}: 400, Number of emitted {words}: 250.\n"
+    head = "INFO 10-06 15:02:00 metrics.py:400] Speculative metrics: Draft acceptance rate: 0.500, System efficiency: 0.500, "
+    text = head + "Number of speculative tokens: 4, Number of accepted tokens: 200, Number of " + line
+    assert [r["accept_len"] for r in table(text)] == [2.5]
+
+
 def test_length_without_rates_follows_the_version() -> None:
     head = "INFO 10-06 15:02:00 [metrics.py:86] SpecDecoding metrics: "
     line = head + "Draft acceptance rate: 50.0%, Mean acceptance length: 1.50, Accepted: 9 tokens, Drafted: 18 tokens\n"
@@ -206,6 +258,37 @@ def test_default_slots(core: str, version: str, more: str, slots: tuple[Any, ...
     assert default_slots(text) == [(*slots, "default")]
 
 
+@pytest.mark.parametrize(
+    ("version", "budget", "served", "slots"),
+    [
+        ("0.11.0", 2048, True, (256.0, None)),
+        ("0.11.0", 2048, False, (256.0, None)),
+        ("0.11.0", 8192, True, (1024.0, None)),
+        ("0.11.0", 8192, False, (256.0, 1024.0)),  # the LLM class takes 8192 on a small card, a server on a large one
+        ("0.11.0", 16384, False, (1024.0, None)),
+        ("0.11.0", 4096, True, (256.0, 1024.0)),
+        ("0.8.2", 2048, True, (1024.0, None)),
+        ("0.31.0", 2048, True, (256.0, 1024.0)),  # newer than what was read
+    ],
+)
+def test_a_budget_nobody_set_tells_the_default_slots(version: str, budget: int, served: bool, slots: tuple[Any, ...]) -> None:
+    chunk = f"INFO 10-06 15:00:01 [scheduler.py:225] Chunked prefill is enabled with max_num_batched_tokens={budget}.\n"
+    text = (API if served else "") + ARGS.format("'model': 'acme/Tiny'") + config(version=version) + chunk
+    assert default_slots(text) == [(*slots, "default")]
+    assert default_slots(text.replace("'model'", f"'max_num_batched_tokens': {budget}, 'model'")) in (
+        [(256.0, 1024.0, "default")],
+        [(1024.0, None, "default")],
+    )
+
+
+def test_no_default_slots_on_other_platforms() -> None:
+    told = "INFO 10-06 15:00:00 [__init__.py:239] Automatically detected platform {}.\n"
+    text = ARGS.format("'model': 'acme/Tiny', 'device': 'auto'")
+    banner = "INFO 10-06 15:00:00 [api_server.py:1839] vLLM API server version 0.8.2\n"
+    assert default_slots(told.format("cpu"), banner, text) == []
+    assert default_slots(told.format("rocm"), banner, text) == default_slots(told.format("cuda"), banner, text) != []
+
+
 def test_no_default_without_complete_arguments() -> None:
     assert default_slots(config(version="0.8.2"), stats()) == []
     assert default_slots(ARGS.format("'model': 'acme/Tiny'")[:-2] + " 'max\n", config(version="0.8.2")) == []
@@ -221,6 +304,49 @@ def test_slots_of_data_parallel_engines_are_a_range_until_all_are_seen() -> None
     start = ARGS.format("'data_parallel_size': 2, 'max_num_seqs': 8") + config(dp=2)
     assert default_slots(start, stats(engine=0)) == [(8.0, 16.0, "logged")]
     assert default_slots(start, stats(engine=0), stats(engine=1)) == [(16.0, None, "logged")]
+
+
+def test_an_aggregated_line_counts_its_engines() -> None:
+    start = ARGS.format("'data_parallel_size': 3, 'max_num_seqs': 8") + config(dp=3)
+    assert default_slots(start, stats(engine="3 Engines Aggregated: ")) == [(24.0, None, "logged")]
+
+
+def test_kv_pools_of_data_parallel_engines_stay_apart() -> None:
+    pool = "INFO 10-06 15:00:40 [kv_cache_utils.py:716] GPU KV cache size: {}0,000 tokens\n"
+    start = ARGS.format("'data_parallel_size': 2")
+    named = start + "(EngineCore_DP0 pid=2) " + pool.format(12) + "(EngineCore_DP1 pid=3) " + pool.format(11)
+    assert [(r["engine"], r["num"]) for r in table(named, "server_config") if r["key"] == "kv_tokens"] == [(0, 120_000.0), (1, 110_000.0)]
+    one = start + "(EngineCore_DP1 pid=3) " + pool.format(11)
+    assert [(r["engine"], r["num"]) for r in table(one, "server_config") if r["key"] == "kv_tokens"] == [(1, 110_000.0)]
+    assert said(start + pool.format(12) + pool.format(11), "kv_tokens") == []  # which engine's, nobody says
+
+
+@pytest.mark.parametrize(
+    ("line", "key", "value"),
+    [
+        ("[cuda.py:401] Using AttentionBackendEnum.FLASH_ATTN backend.", "attention", "flash_attn"),
+        ("[cuda.py:401] Using FLASHINFER attention backend out of potential backends: ('FLASHINFER',)", "attention", "flashinfer"),
+        ("[utils.py:233] non-default args: {'enable_chunked_prefill': False}", "chunked_prefill", "false"),
+        ("[utils.py:233] non-default args: {'attention_backend': 'TRITON_ATTN'}", "attention", "triton_attn"),
+    ],
+)
+def test_start_up_words(line: str, key: str, value: str) -> None:
+    assert said(f"INFO 10-06 15:00:01 {line}\n", key) == [value]
+
+
+@pytest.mark.parametrize(
+    ("line", "event"),
+    [
+        ("INFO 10-06 15:00:01 [x.py:1] Graph capturing finished in 9.5 secs, took 1.92 GiB", ("loading", 9.5, "graph-capture")),
+        (
+            "INFO 10-06 15:00:01 [m.py:53] torch.compile and initial profiling/warmup run together took 12.5 s in total",
+            ("loading", 12.5, "compile"),
+        ),
+        ("ERROR 10-06 15:00:01 [core.py:700] EngineCore failed to start.", ("error", None, "engine-core")),
+    ],
+)
+def test_events_of_the_start(line: str, event: tuple[Any, ...]) -> None:
+    assert [(r["kind"], r["value"], r["detail"]) for r in table(line + "\n", "server_events")] == [event]
 
 
 @pytest.mark.parametrize(
