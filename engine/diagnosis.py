@@ -14,7 +14,17 @@ from .store import Store
 WORTH = 1.10  # a limit is the answer only if removing it could gain a tenth
 SERIAL_SUM = 90.0  # below that, idle time and not turn-taking may be most of what one stream waits for
 THROUGHPUT_RULES = ("client-limited", "kv-pressure", "slot-queue", "admission-stall")
-SPEED_RULES = ("off-gpu", "throttled", "idle-starvation", "memory-bound", "compute-bound", "link-bandwidth", "link-latency", "host-bound")
+SPEED_RULES = (
+    "off-gpu",
+    "throttled",
+    "idle-starvation",
+    "memory-bound",
+    "compute-bound",
+    "sm-bound",
+    "link-bandwidth",
+    "link-latency",
+    "host-bound",
+)
 STATE_ONLY = {"off-gpu", "throttled"}  # confirmed as a state only, these do not answer why one stream is slow
 
 

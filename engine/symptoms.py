@@ -12,10 +12,23 @@ from .store import Store
 EXPLAINED_BY: dict[str, tuple[str, ...]] = {
     "low utilisation": ("turn-taking", "idle-starvation", "client-limited", "off-gpu", "loading", "host-bound", "link-bandwidth"),
     "busy but cool": ("memory-bound", "spinning", "link-latency", "throttled", "turn-taking"),
-    "throughput plateau": ("slot-queue", "kv-pressure", "client-limited", "memory-bound", "compute-bound", "link-bandwidth", "throttled"),
+    "throughput plateau": (
+        "slot-queue",
+        "kv-pressure",
+        "admission-stall",
+        "client-limited",
+        "memory-bound",
+        "compute-bound",
+        "sm-bound",
+        "link-bandwidth",
+        "throttled",
+    ),
     "slow single stream": (
         "turn-taking",
         "off-gpu",
+        "memory-bound",
+        "sm-bound",
+        "idle-starvation",
         "throttled",
         "link-latency",
         "host-bound",
@@ -23,7 +36,7 @@ EXPLAINED_BY: dict[str, tuple[str, ...]] = {
         "narrow-link",
         "shared-gpu",
     ),
-    "long waits": ("slot-queue", "kv-pressure", "loading", "client-limited"),
+    "long waits": ("slot-queue", "kv-pressure", "admission-stall", "re-prefill", "loading"),
     "sudden change": ("throttled", "kv-pressure", "loading", "shared-gpu"),
 }
 

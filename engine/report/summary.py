@@ -17,6 +17,7 @@ RULES = {
             "idle-starvation",
             "memory-bound",
             "compute-bound",
+            "sm-bound",
             "link-bandwidth",
             "link-latency",
             "host-bound",
