@@ -344,7 +344,7 @@ def _edges(store: Store, clocks: dict[int, Clock]) -> None:
         if (other.trusted and card.trusted) or source_id in apart:
             continue
         smallest = max(3.0, 3 * step)
-        found = match(merge(load, smallest), merge(busy, smallest), seen, step, zones=_one_host(card, other))
+        found = match(merge(load, smallest), merge(busy, smallest), seen, step, _one_host(card, other), blur)
         _apply(store, card, other, found, blur)
 
 
