@@ -21,19 +21,26 @@ def note_outside(store: Store) -> None:
         )
 
 
+# Every round has to be outside for certain, or too near an edge to count: one of which nothing is known spoils the sentence.
 _OUTSIDE = """
 WITH aligned AS (
-    SELECT g.source_id, g.cycle, min(g.time) AS time, min(g.line) AS line
+    SELECT
+        g.source_id, g.cycle, min(g.time) AS time, min(g.line) AS line,
+        any_value(CASE WHEN c.offset_s < -1e9 THEN round(c.offset_s / 1e10)::INTEGER ELSE 0 END) AS axis
     FROM main.gpu_samples g JOIN main.clocks c USING (source_id)
     WHERE c.offset_s IS NOT NULL AND NOT c.estimated AND g.time IS NOT NULL AND g.source_id NOT IN (SELECT source_id FROM main.bindings)
     GROUP BY g.source_id, g.cycle
+), unknown AS (
+    SELECT DISTINCT a.source_id FROM aligned a JOIN main.load_unknown u ON u.axis = a.axis AND a.time BETWEEN u.began AND u.ended
 ), placed AS (
     SELECT DISTINCT source_id FROM main.samples_in_load WHERE placed <> 'unplaced'
 ), apart AS (
     SELECT
         a.*, (SELECT min(w.began - a.time) FROM main.load_windows w WHERE w.began > a.time) AS before_s,
         (SELECT min(a.time - w.ended) FROM main.load_windows w WHERE w.ended < a.time) AS after_s
-    FROM aligned a WHERE source_id NOT IN (FROM placed) AND EXISTS (FROM main.load_windows)
+    FROM aligned a
+    WHERE source_id NOT IN (FROM placed) AND source_id NOT IN (FROM unknown) AND EXISTS (FROM main.load_windows)
+      AND NOT EXISTS (FROM main.load_windows WHERE estimated)
 )
 SELECT source_id, min(line) AS line, count(*) AS n, min(before_s) AS before_s, min(after_s) AS after_s FROM apart GROUP BY source_id ORDER BY source_id
 """

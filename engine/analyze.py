@@ -291,7 +291,7 @@ def _result(store: Store, settings: Settings, rows: list[SourceRow], collected: 
         sources=[*rows, *hidden],
         clocks=store.rows_of(
             names
-            + f"c.kind, c.resolution_s, CASE WHEN c.method IS DISTINCT FROM '{clock.OWN_AXIS}' THEN c.offset_s END AS offset_s, c.uncertainty_s, c.method, c.interval_s, coalesce(c.estimated, FALSE) AS estimated FROM main.clocks c JOIN raw.sources s USING (source_id) "
+            + f"c.kind, c.resolution_s, CASE WHEN NOT starts_with(coalesce(c.method, ''), '{clock.OWN_AXIS}') THEN c.offset_s END AS offset_s, c.uncertainty_s, c.method, c.interval_s, coalesce(c.estimated, FALSE) AS estimated FROM main.clocks c JOIN raw.sources s USING (source_id) "
             "WHERE s.status = 'read' ORDER BY source_id"
         ),
         quality=store.rows_of(

@@ -94,7 +94,7 @@ def _accept(tried: list[tuple[float, float, float]], load: Spans, busy: Spans, s
         return _with(found, f"the best agreement is {r:.2f}, {MIN_R} is needed")
     if runner_up > r - MIN_LEAD:
         return _with(found, f"another offset agrees almost as well ({runner_up:.2f} against {r:.2f})")
-    shift, drift, spread = _line([(t, x) for t, x, _ in pairs])
+    shift, drift, spread = _line([(t, x) for t, x, _ in pairs], blur_s)
     if drift > MAX_DRIFT:
         return _with(found, f"one clock would run {drift * 1e6:.0f} ppm faster than the other: more likely another run of the same load")
     scatter = max(spread - step_s / 2, _stretch(pairs) - step_s)  # beyond what sampling explains
@@ -111,7 +111,7 @@ def _accept(tried: list[tuple[float, float, float]], load: Spans, busy: Spans, s
     return Match(refined, uncertainty, r, runner_up, len(pairs), overlap, "edges of load and of utilisation agree")
 
 
-def _line(pairs: list[tuple[float, float]]) -> tuple[float, float, float]:
+def _line(pairs: list[tuple[float, float]], blur_s: float) -> tuple[float, float, float]:
     """(shift in the middle, drift as a share, scatter around both) of residuals over time. The scatter is that of nine edges in ten."""
     ordered = sorted(pairs)
     third = max(1, len(ordered) // 3)
@@ -119,8 +119,8 @@ def _line(pairs: list[tuple[float, float]]) -> tuple[float, float, float]:
     first, last = median(x for _, x in early), median(x for _, x in late)
     apart = median(t for t, _ in late) - median(t for t, _ in early)
     noise = median([abs(x - first) for _, x in early] + [abs(x - last) for _, x in late])
-    # Within the noise of the two medians (twice their standard error and a half) a slope means nothing.
-    real = abs(last - first) > max(EDGE_SLACK_S, 6 * noise / third**0.5)
+    # Within the noise of the two medians a slope means nothing.
+    real = abs(last - first) > max(EDGE_SLACK_S + blur_s, 6 * noise / third**0.5)
     slope = (last - first) / apart if real and apart > 0 else 0.0
     middle = (ordered[0][0] + ordered[-1][0]) / 2
     shift = median(x - slope * (t - middle) for t, x in ordered)
