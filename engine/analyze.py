@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import polars as pl
 
 from .. import __version__
-from . import alignment, catalog, clock, join, steps
+from . import alignment, catalog, clock, date_lines, join, steps
 from .collect import Collected, Problem, collect
 from .diagnosis import diagnose
 from .given import Given, GivenError, read_given
@@ -155,6 +155,7 @@ def _read_one(store: Store, source: Source, registry: Registry) -> SourceRow:
     except OSError as problem:
         row.status, row.note = "unreadable", f"{problem.strerror or type(problem).__name__} while reading"
         return row
+    date_lines.tell_times(store, source)
     _take(row, source, readings, found)
     row.rows = {
         table: n for (source_id, table), n in store.rows.items() if source_id == source.source_id and table not in ("clocks", "quality")
