@@ -16,6 +16,7 @@ from . import alignment, catalog, clock, date_lines, join, steps
 from .collect import Collected, Problem, collect
 from .diagnosis import diagnose
 from .given import Given, GivenError, read_given
+from .hosts import tell_hosts
 from .judge import judge
 from .parse import read
 from .plugins import Registry, load_registry
@@ -273,11 +274,12 @@ def _judgeable(store: Store, collected: Collected, given: Given, settings: Setti
     """Clocks, matched steps and views: everything that rules look at."""
     offsets = {s.source_id: v for name, v in {**given.offset, **settings.offsets}.items() for s in _named(collected, name)}
     intervals = {s.source_id: v for name, v in given.interval_s.items() for s in _named(collected, name)}
+    tell_hosts(store, collected.sources, {s.source_id: v for name, v in given.host.items() for s in _named(collected, name)})
     clock.align(store, offsets, intervals, settings.tz or given.facts.get("tz"), collected.sources)
     join.join(store, ("bench_series",))
     steps.match_steps(store)
     join.join(store, tuple(v.name for v in join.VIEWS if v.name != "bench_series"))
-    alignment.note_outside(store)
+    alignment.note_all(store)
 
 
 # --- the result -----------------------------------------------------------------------------------------------------------------

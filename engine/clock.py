@@ -23,6 +23,7 @@ WALL = ("local-no-zone", "no-year")
 ZONE_STEP_S = 1800.0  # zones in use are multiples of half an hour but for three; a file time is not exact enough for those
 FILE_LAG_S = (-3.0, 10.0)  # a last line is written at its time, or a little later out of a buffer
 OWN_AXIS = "an axis of its own: tied to nothing else"
+OTHER_RUN_S = 4 * 3600.0  # a server that is left running writes no more than this after its last request
 MAX_CARDS = 16  # GPU recordings whose edges are looked at
 OWN_AXIS_S = 1e10  # far from every real time, so that nothing is joined with it by accident
 
@@ -82,7 +83,7 @@ def align(
     _file_times(clocks, sources, several_zeros(store))
     _same_requests(store, clocks)
     if claim_edges:
-        _edges(store, clocks)
+        _edges(store, clocks, sources)
     _anchor(store, clocks)
     _doubt_set_back(store, clocks)
     _write(store, clocks)
@@ -403,13 +404,14 @@ ORDER BY ALL
 # --- edges --------------------------------------------------------------------------------------------------------------------------
 
 
-def _edges(store: Store, clocks: dict[int, Clock]) -> None:
+def _edges(store: Store, clocks: dict[int, Clock], sources: Sequence[Source]) -> None:
     """Tie recordings of load and of the cards to each other by their edges, where that is not known already.
 
     Clocks that are tied come first, so that what is not tied is tied to them.
     """
     apart = several_zeros(store)
     loads = _loads(store)
+    ended = {s.source_id: clocks[s.source_id].last for s in sources if s.source_id in clocks}
     for card, busy, seen, step in _cards(store, clocks):
         for source_id in sorted(loads, key=lambda s: (not clocks[s].trusted, s)):
             load, blur = loads[source_id]
@@ -418,7 +420,33 @@ def _edges(store: Store, clocks: dict[int, Clock]) -> None:
                 continue
             smallest = max(3.0, 3 * step)
             found = match(merge(load, smallest), merge(busy, smallest), seen, step, _one_host(card, other), blur)
-            _apply(store, clocks, card, other, found, blur)
+            doubt = found.offset_s is not None and _denied(sources, ended, card, other, found.offset_s)
+            if doubt:
+                text = "the edges of load and utilisation agree, but by the times of the two files they are of different runs"
+                note(store, other.source_id, "file-times-differ", text)
+            _apply(store, clocks, card, other, found, blur, estimated=doubt or card.kind == "counter")
+
+
+def _denied(sources: Sequence[Source], ended: dict[int, float | None], card: Clock, other: Clock, offset: float) -> bool:
+    """The same script run twice has the same edges. The write time of the cards' file, where it is its own, says when that run was: a log
+    that was last written much later, or earlier than its own end, is of another run. Only a clock since start can be fooled so far."""
+    written = {
+        s.source_id: s.mtime
+        for s in sources
+        if s.mtime is not None and s.mtime_kind in ("filesystem", "archive") and s.mtime_clock == "utc"
+    }
+    mine, theirs, end, their_end = (
+        written.get(card.source_id),
+        written.get(other.source_id),
+        ended.get(card.source_id),
+        ended.get(other.source_id),
+    )
+    if other.kind != "since-start" or mine is None or theirs is None or end is None or their_end is None:
+        return False
+    zone = ZONE_STEP_S * round((mine - end) / ZONE_STEP_S)
+    if not FILE_LAG_S[0] <= mine - end - zone <= FILE_LAG_S[1] or abs(zone) > 14 * 3600:
+        return False  # the cards' file carries the time of a copy
+    return not -60.0 <= theirs - (their_end + offset + zone) <= OTHER_RUN_S
 
 
 def _one_host(a: Clock, b: Clock) -> bool:
@@ -426,23 +454,23 @@ def _one_host(a: Clock, b: Clock) -> bool:
     return a.kind in walls and b.kind in walls
 
 
-def _apply(store: Store, clocks: dict[int, Clock], card: Clock, other: Clock, found: Match, blur: float) -> None:
+def _apply(store: Store, clocks: dict[int, Clock], card: Clock, other: Clock, found: Match, blur: float, estimated: bool) -> None:
     if found.offset_s is None:
         note(store, other.source_id, "clock-not-matched", f"load and utilisation were not matched in time: {found.reason}")
         return
     method = f"edges of load and utilisation: {found.edges} agree, correlation {found.r:.2f}, runner-up {found.runner_up:.2f}"
-    counted = card.kind == "counter"
     if other.trusted and not card.trusted:
-        card.set((other.offset_s or 0.0) - found.offset_s, (found.uncertainty_s or 1.0) + blur, method, estimated=counted)
+        card.set((other.offset_s or 0.0) - found.offset_s, (found.uncertainty_s or 1.0) + blur, method, estimated=estimated)
         return
     if not card.trusted:
-        _lend_axis(clocks, card, counted)
+        _lend_axis(clocks, card)
     method = f"{OWN_AXIS}; {method}" if on_own_axis(card) else method
-    other.set((card.offset_s or 0.0) + found.offset_s, (found.uncertainty_s or 1.0) + blur, method, estimated=counted)
+    other.set((card.offset_s or 0.0) + found.offset_s, (found.uncertainty_s or 1.0) + blur, method, estimated=estimated)
 
 
-def _lend_axis(clocks: dict[int, Clock], card: Clock, counted: bool) -> None:
+def _lend_axis(clocks: dict[int, Clock], card: Clock) -> None:
     """The cards' clock becomes the axis for what is matched with it: the common one only where no other clock is tied to UTC."""
+    counted = card.kind == "counter"
     if any(c.trusted and c.first is not None for c in clocks.values()):
         taken = sum(on_own_axis(c) for c in clocks.values())
         return card.set(-OWN_AXIS_S * (len(clocks) + 1 + taken), card.resolution_s or 1.0, OWN_AXIS, estimated=counted)

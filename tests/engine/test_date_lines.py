@@ -72,7 +72,12 @@ def test_a_date_before_every_round_is_its_time(tmp_path: Path) -> None:
     analysis = run(tmp_path, smi__csv=loop())
     assert offset(analysis, "smi.csv")["kind"] == "utc"
     assert analysis.sql("SELECT count(*) AS n FROM gpu_samples WHERE time IS NULL")["n"][0] == 0
-    assert analysis.sql("SELECT max(abs(time - ?)) AS off FROM gpu_samples WHERE cycle = 10".replace("?", str(START.timestamp() + 11)))["off"][0] < 2.0
+    assert (
+        analysis.sql("SELECT max(abs(time - ?)) AS off FROM gpu_samples WHERE cycle = 10".replace("?", str(START.timestamp() + 11)))["off"][
+            0
+        ]
+        < 2.0
+    )
     (entry,) = explain([str(tmp_path / "smi.csv")])
     assert entry["clock"]["kind"] == "utc" and "date" in entry["clock"]["method"]
 
