@@ -1,8 +1,9 @@
 """Clocks: what ties the times of every source to one axis, and how well.
 
-In this order, per source: printed in UTC or tied to a container's time; stated by the user; the file's own write time at the end of
-the log (an estimate); edges of load against edges of utilisation (`edges.py`). Where nothing ties a clock, its offset stays NULL
-and no time is invented. If no clock is tied to UTC, the axis is the clock of one source, and that is said.
+In this order, per source: printed in UTC, tied to a container's time or to lines of `date` (`date_lines.py`); stated by the user; the
+same requests in saved responses; edges of load against edges of utilisation (`edges.py`); the file's own write time at the end of the log
+(an estimate). Where nothing ties a clock, its offset stays NULL and no time is invented. If no clock is tied to UTC, the axis is the clock
+of one source, and that is said; beside clocks that are tied, those that agree only with each other have an axis of their own.
 """
 
 from __future__ import annotations
