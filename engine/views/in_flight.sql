@@ -29,7 +29,7 @@ WITH spans AS (
 ), usual AS (
     SELECT
         source_id, least(median(gap), 30) AS step,
-        least(30, greatest(1.5 * median(gap), least(3 * median(gap), quantile_cont(gap, 0.9)))) AS longest
+        least(30, 5 * median(gap)) AS longest -- a step with a large prefill in it takes several times as long
     FROM marks WHERE gap <= 60 GROUP BY source_id
 ), islands AS (
     SELECT source_id, time, max(time) OVER (PARTITION BY source_id, island) AS island_ended, island FROM (
