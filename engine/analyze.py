@@ -12,10 +12,11 @@ from typing import Any, BinaryIO
 import polars as pl
 
 from .. import __version__
-from . import alignment, catalog, clock, join, steps
+from . import alignment, catalog, clock, date_lines, join, steps
 from .collect import Collected, Problem, collect
 from .diagnosis import diagnose
 from .given import Given, GivenError, read_given
+from .hosts import tell_hosts
 from .judge import judge
 from .parse import read
 from .plugins import Registry, load_registry
@@ -158,6 +159,7 @@ def _read_one(store: Store, source: Source, registry: Registry, counts: list[dic
     except OSError as problem:
         row.status, row.note = "unreadable", f"{problem.strerror or type(problem).__name__} while reading"
         return row
+    date_lines.tell_times(store, source)
     _take(row, source, readings, found)
     row.rows = {
         table: n for (source_id, table), n in store.rows.items() if source_id == source.source_id and table not in ("clocks", "quality")
@@ -275,11 +277,12 @@ def _judgeable(store: Store, collected: Collected, given: Given, settings: Setti
     """Clocks, matched steps and views: everything that rules look at."""
     offsets = {s.source_id: v for name, v in {**given.offset, **settings.offsets}.items() for s in _named(collected, name)}
     intervals = {s.source_id: v for name, v in given.interval_s.items() for s in _named(collected, name)}
+    tell_hosts(store, collected.sources, {s.source_id: v for name, v in given.host.items() for s in _named(collected, name)})
     clock.align(store, offsets, intervals, settings.tz or given.facts.get("tz"), collected.sources)
     join.join(store, ("bench_series",))
     steps.match_steps(store)
     join.join(store, tuple(v.name for v in join.VIEWS if v.name != "bench_series"))
-    alignment.note_outside(store)
+    alignment.note_all(store)
 
 
 # --- the result -----------------------------------------------------------------------------------------------------------------
@@ -294,7 +297,7 @@ def _result(store: Store, settings: Settings, rows: list[SourceRow], collected: 
         sources=[*rows, *hidden],
         clocks=store.rows_of(
             names
-            + f"c.kind, c.resolution_s, CASE WHEN c.method IS DISTINCT FROM '{clock.OWN_AXIS}' THEN c.offset_s END AS offset_s, c.uncertainty_s, c.method, c.interval_s, coalesce(c.estimated, FALSE) AS estimated FROM main.clocks c JOIN raw.sources s USING (source_id) "
+            + f"c.kind, c.resolution_s, CASE WHEN NOT starts_with(coalesce(c.method, ''), '{clock.OWN_AXIS}') THEN c.offset_s END AS offset_s, c.uncertainty_s, c.method, c.interval_s, coalesce(c.estimated, FALSE) AS estimated FROM main.clocks c JOIN raw.sources s USING (source_id) "
             "WHERE s.status = 'read' ORDER BY source_id"
         ),
         quality=store.rows_of(

@@ -1,8 +1,9 @@
 """Clocks: what ties the times of every source to one axis, and how well.
 
-In this order, per source: printed in UTC or tied to a container's time; stated by the user; the file's own write time at the end of
-the log (an estimate); edges of load against edges of utilisation (`edges.py`). Where nothing ties a clock, its offset stays NULL
-and no time is invented. If no clock is tied to UTC, the axis is the clock of one source, and that is said.
+In this order, per source: printed in UTC, tied to a container's time or to lines of `date` (`date_lines.py`); stated by the user; the
+same requests in saved responses; edges of load against edges of utilisation (`edges.py`); the file's own write time at the end of the log
+(an estimate). Where nothing ties a clock, its offset stays NULL and no time is invented. If no clock is tied to UTC, the axis is the clock
+of one source, and that is said; beside clocks that are tied, those that agree only with each other have an axis of their own.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ WALL = ("local-no-zone", "no-year")
 ZONE_STEP_S = 1800.0  # zones in use are multiples of half an hour but for three; a file time is not exact enough for those
 FILE_LAG_S = (-3.0, 10.0)  # a last line is written at its time, or a little later out of a buffer
 OWN_AXIS = "an axis of its own: tied to nothing else"
+OTHER_RUN_S = 4 * 3600.0  # a server that is left running writes no more than this after its last request
+MAX_CARDS = 16  # GPU recordings whose edges are looked at
 OWN_AXIS_S = 1e10  # far from every real time, so that nothing is joined with it by accident
 
 
@@ -67,7 +70,7 @@ def align(
     clocks = _read(store)
     for source_id, interval in intervals.items():
         clocks[source_id].interval_s = interval
-    mend_jumps(store, clocks)
+    mended = mend_jumps(store, clocks)
     _count_samples(store, clocks, sources)
     _spans(store, clocks)
     _years(store, clocks, sources)
@@ -77,12 +80,13 @@ def align(
         elif clock.source_id in offsets:
             clock.set(offsets[clock.source_id], clock.resolution_s or 1.0, "given offset")
         elif tz and clock.kind in WALL and clock.first is not None:
-            clock.set(zone_offset_s(tz, clock.first), clock.resolution_s or 1.0, "given time zone")
+            _in_zone(store, clock, tz, clock.source_id in mended)
     _file_times(clocks, sources, several_zeros(store))
     _same_requests(store, clocks)
     if claim_edges:
-        _edges(store, clocks)
+        _edges(store, clocks, sources)
     _anchor(store, clocks)
+    _doubt_set_back(store, clocks)
     _write(store, clocks)
 
 
@@ -142,32 +146,41 @@ def note(store: Store, source_id: int, kind: str, text: str, n: int = 1) -> None
 
 # --- local clocks that jump, logs without a year, samples without a time ---------------------------------------------------------
 
-JUMPING = ("gpu_samples", "server_samples", "server_events", "gpu_processes")
+
+def mend_jumps(store: Store, clocks: dict[int, Clock]) -> set[int]:
+    """A local clock that is set back or ahead by an hour (daylight saving) goes on without the jump. Returns the sources it was done in."""
+    mended = set()
+    for source_id in (c.source_id for c in clocks.values() if c.kind in WALL):
+        jumps = store.con.execute(_JUMPS, [source_id]).fetchall()
+        for line, shift in jumps:
+            _shift(store, source_id, shift, line=line)
+        if jumps:
+            mended.add(source_id)
+            what = "set back" if jumps[0][1] > 0 else "set ahead"
+            text = f"the local clock was {what} by an hour inside this file; its times go on without the jump"
+            note(store, source_id, "daylight-saving", text, len(jumps))
+    return mended
 
 
-def mend_jumps(store: Store, clocks: dict[int, Clock]) -> None:
-    """A local clock that is set back or ahead by an hour at a full hour (daylight saving) goes on without the jump."""
-    local = [c.source_id for c in clocks.values() if c.kind in WALL]
-    for table in JUMPING:
-        for source_id in local:
-            jumps = store.con.execute(_JUMPS.format(table=table), [source_id]).fetchall()
-            for line, shift in jumps:
-                store.con.execute(f"UPDATE raw.{table} SET time = time + ? WHERE source_id = ? AND line >= ?", [shift, source_id, line])
-            if jumps:
-                what = "set back" if jumps[0][1] > 0 else "set ahead"
-                note(
-                    store,
-                    source_id,
-                    "daylight-saving",
-                    f"the local clock was {what} by an hour inside this file; its times go on without the jump",
-                    len(jumps),
-                )
+def _shift(store: Store, source_id: int, shift: float, line: int = 0, after: float = float("-inf")) -> None:
+    """Move the times of a source from a line, or from a time, on."""
+    for declared in TABLES:
+        for column in declared.times:
+            sql = f"UPDATE raw.{declared.name} SET {column} = {column} + ? WHERE source_id = ? AND line >= ? AND {column} >= ?"
+            store.con.execute(sql, [shift, source_id, line, after])
 
+
+# Times in the order of the lines. A line that holds several (a request) counts with its last one.
+_IN_ORDER = " UNION ALL ".join(
+    f"SELECT source_id, {'run' if 'run' in t.names else 'NULL::INTEGER'} AS run, line, {t.times[-1]} AS time FROM raw.{t.name}"
+    for t in TABLES
+    if t.times and t.name not in ("bench_steps", "kernels")
+)
 
 # Back: the time falls by an hour less one step. Ahead: it skips just the hour after a full hour. Rows of one sample share a time.
-_JUMPS = """
+_JUMPS = f"""
 WITH steps AS (
-    SELECT line, time, lag(time) OVER (ORDER BY line) AS before FROM raw.{table} WHERE source_id = ? AND time IS NOT NULL
+    SELECT line, time, lag(time) OVER (ORDER BY line, time) AS before FROM ({_IN_ORDER}) WHERE source_id = ? AND time IS NOT NULL
 ), usual AS (
     SELECT median(time - before) FILTER (time > before AND time - before < 600) AS step FROM steps
 )
@@ -178,6 +191,30 @@ WHERE (before - time BETWEEN 3600 - 3 * step - 2 AND 3600 AND before - time > 60
        AND before % 3600 >= 3600 - 3 * step - 2 AND time % 3600 <= 3 * step + 2)
 ORDER BY line
 """
+
+SET_BACK_S = 60.0  # processes that share a log may print out of order by a little
+
+# Falls that do not begin the file again: two logs put one after the other start over, a clock that is set back lands in the middle.
+_SET_BACK = f"""
+WITH steps AS (
+    SELECT source_id, line, time, lag(time) OVER w AS before, min(time) OVER (PARTITION BY source_id) AS first
+    FROM ({_IN_ORDER}) WHERE time IS NOT NULL WINDOW w AS (PARTITION BY source_id, run ORDER BY line, time)
+)
+SELECT source_id, count(*), max(before - time), min(line) FROM steps
+WHERE before - time > {SET_BACK_S} AND before - time < 300 * 86400.0 AND time > first + {SET_BACK_S}
+GROUP BY source_id ORDER BY source_id
+"""
+
+
+def _doubt_set_back(store: Store, clocks: dict[int, Clock]) -> None:
+    """A wall clock that was set back inside its file has no single offset: whatever was found for it is an estimate."""
+    for source_id, n, most, line in store.con.execute(_SET_BACK).fetchall():
+        clock = clocks.get(source_id)
+        if clock is None or clock.kind not in WALL:
+            continue
+        clock.estimated = clock.estimated or clock.offset_s is not None
+        clock.uncertainty_s = max(clock.uncertainty_s or 0.0, most) if clock.offset_s is not None else clock.uncertainty_s
+        note(store, source_id, "clock-set-back", f"the times fall back by up to {most:.0f} s inside this file, first at line {line}", n)
 
 
 def _years(store: Store, clocks: dict[int, Clock], sources: Sequence[Source]) -> None:
@@ -192,7 +229,7 @@ def _years(store: Store, clocks: dict[int, Clock], sources: Sequence[Source]) ->
         if not anchors:
             continue
         wraps = store.con.execute(_WRAPS, [clock.source_id]).fetchone()
-        wrapped = int(wraps[0]) if wraps else 0
+        wrapped = bool(wraps and wraps[0])
         near = sorted(anchors)[len(anchors) // 2]
         guess = datetime.fromtimestamp(near, tz=UTC).year
         # The latest month and day belong to the first year where a New Year lies inside.
@@ -201,9 +238,9 @@ def _years(store: Store, clocks: dict[int, Clock], sources: Sequence[Source]) ->
 
 
 # A New Year inside the log: the time falls by most of a year.
-_WRAPS = """
-SELECT count(*) FILTER (before - t > 300 * 86400.0)
-FROM (SELECT time AS t, lag(time) OVER (ORDER BY line) AS before FROM raw.server_samples WHERE source_id = ? AND time IS NOT NULL)
+_WRAPS = f"""
+SELECT count(*) FILTER (before - time > 300 * 86400.0)
+FROM (SELECT time, lag(time) OVER (ORDER BY line, time) AS before FROM ({_IN_ORDER}) WHERE source_id = ? AND time IS NOT NULL)
 """
 
 
@@ -216,18 +253,15 @@ def _in_year(t: float, year: int) -> float:
         return (moment + timedelta(days=1)).replace(year=year).timestamp()
 
 
-def _add_year(store: Store, clock: Clock, year: int, wrapped: int) -> None:
-    """Rewrite the times of a source into the year (and the next one after a New Year)."""
+def _add_year(store: Store, clock: Clock, year: int, wrapped: bool) -> None:
+    """Rewrite the times of a source into the year; after a New Year inside it, those of the first half of a year into the next one."""
     for declared in TABLES:
         for column in declared.times:
-            new_year = (
-                f"(SELECT min(line) FROM (SELECT line, {column} AS t, lag({column}) OVER (ORDER BY line) AS before FROM raw.{declared.name} "
-                f"WHERE source_id = {clock.source_id} AND {column} IS NOT NULL) WHERE before - t > 300 * 86400.0)"
-            )
             moment = f"make_timestamp(({column} * 1000000)::BIGINT)"
+            next_year = f" + (CASE WHEN month({moment}) <= 6 THEN 1 ELSE 0 END)" if wrapped else ""
             moved = (
-                f"epoch(make_date({year} + (CASE WHEN line >= {new_year} THEN 1 ELSE 0 END), month({moment}), "
-                f"CASE WHEN month({moment}) = 2 THEN least(day({moment}), 28) ELSE day({moment}) END)::TIMESTAMP) + ({column} - floor({column} / 86400) * 86400)"
+                f"epoch(make_date({year}{next_year}, month({moment}), CASE WHEN month({moment}) = 2 THEN least(day({moment}), 28) "
+                f"ELSE day({moment}) END)::TIMESTAMP) + ({column} - floor({column} / 86400) * 86400)"
             )
             store.con.execute(
                 f"UPDATE raw.{declared.name} SET {column} = {moved} WHERE source_id = {clock.source_id} AND {column} IS NOT NULL"
@@ -268,8 +302,11 @@ def _count_samples(store: Store, clocks: dict[int, Clock], sources: Sequence[Sou
 # --- zones and file times -----------------------------------------------------------------------------------------------------------
 
 
-def zone_offset_s(tz: str, local_s: float) -> float:
-    """Seconds to add to a local wall clock (read as if UTC) to get UTC. Raises GivenError for an unknown zone."""
+def zone_offset_s(tz: str, local_s: float, second: bool = False) -> float:
+    """Seconds to add to a local wall clock (read as if UTC) to get UTC; `second`: the later of two equal hours in autumn.
+
+    Raises GivenError for an unknown zone.
+    """
     from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
     fixed = re.fullmatch(r"(?:UTC|GMT)?([+-])(\d{1,2}):?(\d{2})?", tz.strip())
@@ -281,8 +318,44 @@ def zone_offset_s(tz: str, local_s: float) -> float:
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise GivenError(f"time zone {tz!r} is not known; write for example Europe/Berlin or +02:00") from None
     wall = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=local_s)
-    shift = wall.replace(tzinfo=zone).utcoffset()
+    shift = wall.replace(tzinfo=zone, fold=int(second)).utcoffset()
     return -shift.total_seconds() if shift else 0.0
+
+
+def _in_zone(store: Store, clock: Clock, tz: str, mended: bool) -> None:
+    """A stated zone, with the hours that exist twice and the changes that fall into a pause of the log."""
+    first, last = clock.first or 0.0, clock.last or 0.0
+    early, late = zone_offset_s(tz, first), zone_offset_s(tz, first, second=True)
+    if early != late and not mended:
+        # Begun in the hour that comes twice: a file that runs on past it without a jump began in the second of the two.
+        if zone_offset_s(tz, last) != zone_offset_s(tz, last, second=True):
+            text = "all times lie in the hour that comes twice when summer time ends: they may be an hour later, so no offset is claimed"
+            return note(store, clock.source_id, "hour-twice", text)
+        early = late
+    elif not mended and (end := zone_offset_s(tz, last)) != early:
+        change = _change(tz, first, last)
+        _shift(store, clock.source_id, end - early, after=change)
+        clock.last = last + end - early
+        note(store, clock.source_id, "daylight-saving", "the zone changed its offset inside this file, in a pause of its times")
+        if end > early:  # set back: what the file shows of the hour before the change may be either of the two
+            text = "times within an hour of the end of summer time may be an hour later"
+            if store.con.execute(_BETWEEN, [clock.source_id, change - 3600.0, change]).fetchall()[0][0]:
+                note(store, clock.source_id, "hour-twice", text)
+                clock.set(early, 3600.0, "given time zone", estimated=True)
+                return
+    clock.set(early, clock.resolution_s or 1.0, "given time zone")
+
+
+_BETWEEN = f"SELECT count(*) FROM ({_ALL_TIMES}) WHERE source_id = ? AND t >= ? AND t < ?"
+
+
+def _change(tz: str, a: float, b: float) -> float:
+    """The first local time after `a` at which the zone has the offset it has at `b`, to a second."""
+    target = zone_offset_s(tz, b)
+    while b - a > 1.0:
+        middle = (a + b) / 2
+        a, b = (a, middle) if zone_offset_s(tz, middle) == target else (middle, b)
+    return b
 
 
 def _file_times(clocks: dict[int, Clock], sources: Iterable[Source], apart: set[int]) -> None:
@@ -332,20 +405,49 @@ ORDER BY ALL
 # --- edges --------------------------------------------------------------------------------------------------------------------------
 
 
-def _edges(store: Store, clocks: dict[int, Clock]) -> None:
-    """Tie every recording of load to the cards by their edges, where that is not known already."""
-    cards = _cards(store, clocks)
-    if cards is None:
-        return
-    card, busy, seen, step = cards
+def _edges(store: Store, clocks: dict[int, Clock], sources: Sequence[Source]) -> None:
+    """Tie recordings of load and of the cards to each other by their edges, where that is not known already.
+
+    Clocks that are tied come first, so that what is not tied is tied to them.
+    """
     apart = several_zeros(store)
-    for source_id, (load, blur) in _loads(store).items():
-        other = clocks[source_id]
-        if (other.trusted and card.trusted) or source_id in apart:
-            continue
-        smallest = max(3.0, 3 * step)
-        found = match(merge(load, smallest), merge(busy, smallest), seen, step, zones=_one_host(card, other))
-        _apply(store, card, other, found, blur)
+    loads = _loads(store)
+    ended = {s.source_id: clocks[s.source_id].last for s in sources if s.source_id in clocks}
+    for card, busy, seen, step in _cards(store, clocks):
+        for source_id in sorted(loads, key=lambda s: (not clocks[s].trusted, s)):
+            load, blur = loads[source_id]
+            other = clocks[source_id]
+            if (other.trusted and card.trusted) or source_id in apart or source_id == card.source_id:
+                continue
+            smallest = max(3.0, 3 * step)
+            found = match(merge(load, smallest), merge(busy, smallest), seen, step, _one_host(card, other), blur)
+            doubt = found.offset_s is not None and _denied(sources, ended, card, other, found.offset_s)
+            if doubt:
+                text = "the edges of load and utilisation agree, but by the times of the two files they are of different runs"
+                note(store, other.source_id, "file-times-differ", text)
+            _apply(store, clocks, card, other, found, blur, estimated=doubt or card.kind == "counter")
+
+
+def _denied(sources: Sequence[Source], ended: dict[int, float | None], card: Clock, other: Clock, offset: float) -> bool:
+    """The same script run twice has the same edges. The write time of the cards' file, where it is its own, says when that run was: a log
+    that was last written much later, or earlier than its own end, is of another run. Only a clock since start can be fooled so far."""
+    written = {
+        s.source_id: s.mtime
+        for s in sources
+        if s.mtime is not None and s.mtime_kind in ("filesystem", "archive") and s.mtime_clock == "utc"
+    }
+    mine, theirs, end, their_end = (
+        written.get(card.source_id),
+        written.get(other.source_id),
+        ended.get(card.source_id),
+        ended.get(other.source_id),
+    )
+    if other.kind != "since-start" or mine is None or theirs is None or end is None or their_end is None:
+        return False
+    zone = ZONE_STEP_S * round((mine - end) / ZONE_STEP_S)
+    if not FILE_LAG_S[0] <= mine - end - zone <= FILE_LAG_S[1] or abs(zone) > 14 * 3600:
+        return False  # the cards' file carries the time of a copy
+    return not -60.0 <= theirs - (their_end + offset + zone) <= OTHER_RUN_S
 
 
 def _one_host(a: Clock, b: Clock) -> bool:
@@ -353,31 +455,46 @@ def _one_host(a: Clock, b: Clock) -> bool:
     return a.kind in walls and b.kind in walls
 
 
-def _apply(store: Store, card: Clock, other: Clock, found: Match, blur: float) -> None:
+def _apply(store: Store, clocks: dict[int, Clock], card: Clock, other: Clock, found: Match, blur: float, estimated: bool) -> None:
     if found.offset_s is None:
         note(store, other.source_id, "clock-not-matched", f"load and utilisation were not matched in time: {found.reason}")
         return
     method = f"edges of load and utilisation: {found.edges} agree, correlation {found.r:.2f}, runner-up {found.runner_up:.2f}"
+    if other.trusted and not card.trusted:
+        card.set((other.offset_s or 0.0) - found.offset_s, (found.uncertainty_s or 1.0) + blur, method, estimated=estimated)
+        return
+    if not card.trusted:
+        _lend_axis(clocks, card)
+    method = f"{OWN_AXIS}; {method}" if on_own_axis(card) else method
+    other.set((card.offset_s or 0.0) + found.offset_s, (found.uncertainty_s or 1.0) + blur, method, estimated=estimated)
+
+
+def _lend_axis(clocks: dict[int, Clock], card: Clock) -> None:
+    """The cards' clock becomes the axis for what is matched with it: the common one only where no other clock is tied to UTC."""
     counted = card.kind == "counter"
-    if card.trusted or not other.trusted:
-        base = card.offset_s if card.trusted and card.offset_s is not None else 0.0
-        if not card.trusted:
-            card.set(0.0, card.resolution_s or 1.0, "axis of this analysis: its zone is not known", estimated=counted)
-        other.set(base + found.offset_s, (found.uncertainty_s or 1.0) + blur, method, estimated=counted)
-    else:
-        card.set((other.offset_s or 0.0) - found.offset_s, (found.uncertainty_s or 1.0) + blur, method, estimated=counted)
+    if any(c.trusted and c.first is not None for c in clocks.values()):
+        taken = sum(on_own_axis(c) for c in clocks.values())
+        return card.set(-OWN_AXIS_S * (len(clocks) + 1 + taken), card.resolution_s or 1.0, OWN_AXIS, estimated=counted)
+    near, zone = (card.offset_s, "only estimated") if card.offset_s is not None else (0.0, "not known")
+    card.set(near, card.resolution_s or 1.0, f"axis of this analysis: its zone is {zone}", estimated=counted)
 
 
-def _cards(store: Store, clocks: dict[int, Clock]) -> tuple[Clock, Spans, Spans, float] | None:
-    """The GPU recording with the most rounds: when its cards worked, when they were sampled, and its step."""
-    best = store.con.execute(
-        "SELECT source_id, count(DISTINCT cycle) AS n FROM raw.gpu_samples WHERE time IS NOT NULL GROUP BY source_id ORDER BY n DESC, source_id LIMIT 1"
-    ).fetchone()
-    if not best or best[1] < 20:
-        return None
-    source_id = best[0]
+def on_own_axis(clock: Clock) -> bool:
+    return clock.offset_s is not None and clock.offset_s <= -OWN_AXIS_S
+
+
+def _cards(store: Store, clocks: dict[int, Clock]) -> list[tuple[Clock, Spans, Spans, float]]:
+    """The GPU recordings, those with the most rounds first: when the cards worked, when they were sampled, and the step."""
+    found = store.con.execute(
+        "SELECT source_id, count(DISTINCT cycle) AS n FROM raw.gpu_samples WHERE time IS NOT NULL GROUP BY source_id HAVING n >= 20 "
+        f"ORDER BY n DESC, source_id LIMIT {MAX_CARDS}"
+    ).fetchall()
+    return [told for source_id, _ in found if (told := _card(store, clocks[source_id])) is not None]
+
+
+def _card(store: Store, clock: Clock) -> tuple[Clock, Spans, Spans, float] | None:
     for column in ("util_gpu", "power_w"):
-        rows = store.con.execute(_ROUNDS.format(column=column), [source_id]).fetchall()
+        rows = store.con.execute(_ROUNDS.format(column=column), [clock.source_id]).fetchall()
         if len(rows) < 20:
             continue
         values = sorted(v for _, v in rows)
@@ -389,7 +506,7 @@ def _cards(store: Store, clocks: dict[int, Clock]) -> tuple[Clock, Spans, Spans,
         line = (low + high) / 2
         busy = merge([(t - step, t) for t, v in rows if v > line], 0.5 * step)
         seen = merge([(t - step, t) for t, _ in rows], 2.5 * step)
-        return clocks[source_id], busy, seen, step
+        return clock, busy, seen, step
     return None
 
 

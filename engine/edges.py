@@ -10,16 +10,22 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 
 MIN_EDGES = 6
 MIN_OVERLAP_S = 300.0
 MIN_R = 0.8
 MIN_LEAD = 0.2
+RIVAL_EDGES, RIVAL_OVERLAP_S = 4, 150.0  # less than this agrees by chance: two edges always fit
 ZONE_STEP_S = 900.0  # zones differ by multiples of a quarter of an hour
 ZONE_SLACK_S = 10.0
 SEARCH_S = 14 * 3600 + ZONE_SLACK_S
+SEARCH_SLACK_S = 120.0  # around each of them an offset is looked for; ZONE_SLACK_S is what it may be off
 MAX_RESIDUAL_S = 5.0
+EDGE_SLACK_S = 0.5  # start of work after the launch of a request, half of a driver window
+MAX_DRIFT = 200e-6  # quartz clocks differ by less
+MAX_CARRIED = 0.5
 MAX_EDGES = 400  # edges used to propose offsets; the agreement itself always uses all of them
 MAX_PROPOSALS = 60
 
@@ -39,55 +45,107 @@ class Match:
     reason: str
 
 
-def match(load: Spans, busy: Spans, seen: Spans, step_s: float, zones: bool, around: float | None = None) -> Match:
+def match(load: Spans, busy: Spans, seen: Spans, step_s: float, zones: bool, blur_s: float = 0.0) -> Match:
     """The offset between two clocks.
 
     load    in-flight intervals on the load's clock, in order and disjoint.
     busy    intervals in which the cards worked, on theirs; `seen` are the stretches in which they were sampled at all.
     step_s  the sampling step of the cards: no edge is known better.
     zones   both clocks belong to one host and print local time: only multiples of a quarter of an hour are possible.
-    around  an offset that is already estimated: only its neighbourhood (two minutes) is searched.
+    blur_s  how far an edge of the load may be off by the way it was recorded.
     """
     if len(load) * 2 < MIN_EDGES or len(busy) * 2 < MIN_EDGES:
         return _none(f"too few edges ({2 * min(len(load), len(busy))}, {MIN_EDGES} are needed)", 2 * min(len(load), len(busy)))
     load_sums, busy_sums, seen_sums = _Sums(load), _Sums(busy), _Sums(seen)
     tried = []
-    for offset in _proposals(load, busy, step_s, zones, around):
+    for offset in _proposals(load, busy, step_s, zones):
         r, overlap = _agreement(load_sums, busy_sums, seen_sums, offset)
         if r is not None:
             tried.append((r, overlap, offset))
     tried.sort(reverse=True)
-    if not tried:
+    if not any(not zones or _zone_like(offset, SEARCH_SLACK_S) for *_, offset in tried):
         return _none("the two recordings do not overlap enough", 0)
-    return _accept(tried, load, busy, load_sums, seen_sums, step_s, zones)
+    return _accept(tried, load, busy, step_s, zones, blur_s)
 
 
-def _accept(
-    tried: list[tuple[float, float, float]], load: Spans, busy: Spans, load_sums: _Sums, seen_sums: _Sums, step_s: float, zones: bool
-) -> Match:
-    """The best offset, refined, if it passes every test; otherwise no offset and why."""
-    r, overlap, offset = tried[0]
+def _zone_like(offset: float, slack_s: float) -> bool:
+    """Clocks of one host differ by a whole number of quarters of an hour, fourteen hours at most."""
+    return abs(offset) <= SEARCH_S and abs(offset - ZONE_STEP_S * round(offset / ZONE_STEP_S)) <= slack_s
+
+
+def _accept(tried: list[tuple[float, float, float]], load: Spans, busy: Spans, step_s: float, zones: bool, blur_s: float) -> Match:
+    """The best offset, refined, if it passes every test; otherwise no offset and why.
+
+    The runner-up is looked for among all offsets, also those that two clocks of one host cannot have: a load that repeats itself says
+    nothing about which repetition is meant, and a clock may simply be wrong.
+    """
+    r, overlap, offset = next(t for t in tried if not zones or _zone_like(t[2], SEARCH_SLACK_S))
     block = median(e - s for s, e in load) if load else 0.0
-    others = [t[0] for t in tried if abs(t[2] - offset) > max(block, 2 * step_s, 5.0)]
-    runner_up = max(others, default=0.0)
-    edges, residuals = _residuals(load, busy, seen_sums, offset, step_s)
-    found = Match(None, None, r, runner_up, edges, overlap, "")
+    near = max(MAX_RESIDUAL_S, 3 * step_s)
+    others = (t for t in tried if abs(t[2] - offset) > max(block, 2 * step_s, 5.0))
+    runner_up = next((t[0] for t in others if t[1] >= RIVAL_OVERLAP_S and len(_pairs(load, busy, t[2], near)) >= RIVAL_EDGES), 0.0)
+    pairs = _pairs(load, busy, offset, near)
+    found = Match(None, None, r, runner_up, len(pairs), overlap, "")
     if overlap < MIN_OVERLAP_S:
         return _with(found, f"only {overlap:.0f} s of overlap, {MIN_OVERLAP_S:.0f} are needed")
-    if edges < MIN_EDGES:
-        return _with(found, f"only {edges} edges agree, {MIN_EDGES} are needed")
+    if len(pairs) < MIN_EDGES:
+        return _with(found, f"only {len(pairs)} edges agree, {MIN_EDGES} are needed")
     if r < MIN_R:
         return _with(found, f"the best agreement is {r:.2f}, {MIN_R} is needed")
     if runner_up > r - MIN_LEAD:
         return _with(found, f"another offset agrees almost as well ({runner_up:.2f} against {r:.2f})")
-    shift = median(residuals)
+    shift, drift, spread = _line([(t, x) for t, x, _ in pairs], blur_s)
+    if drift > MAX_DRIFT:
+        return _with(found, f"one clock would run {drift * 1e6:.0f} ppm faster than the other: more likely another run of the same load")
+    scatter = max(spread - step_s / 2, _stretch(pairs) - step_s)  # beyond what sampling explains
+    if scatter > EDGE_SLACK_S + blur_s:
+        return _with(found, f"edges scatter by {spread:.1f} s around the best offset: more likely another run of the same load")
+    if spread > 0.6 * step_s + blur_s / 2 and _carried_over([x for _, x, _ in sorted(pairs)]) > MAX_CARRIED:
+        return _with(found, "the two recordings slowly part: more likely another run of the same load")
     refined = offset + shift
-    spread = sorted(abs(x - shift) for x in residuals)[int(0.9 * (len(residuals) - 1))]
-    if spread > max(MAX_RESIDUAL_S, 2 * step_s):
-        return _with(found, f"edges scatter by {spread:.1f} s around the best offset")
-    if zones and abs(refined - ZONE_STEP_S * round(refined / ZONE_STEP_S)) > ZONE_SLACK_S:
+    if zones and not _zone_like(refined, ZONE_SLACK_S):
         return _with(found, "the best offset is no multiple of a quarter of an hour, as clocks of one host would need")
-    return Match(refined, max(spread, step_s / 2, 0.5), r, runner_up, edges, overlap, "edges of load and of utilisation agree")
+    # An edge is known to half a step, and utilisation lags by up to half of a driver window; drift moves the ends against the middle.
+    wander = drift * (load[-1][1] - load[0][0]) / 2
+    uncertainty = max(spread, step_s / 2 + EDGE_SLACK_S) + wander
+    return Match(refined, uncertainty, r, runner_up, len(pairs), overlap, "edges of load and of utilisation agree")
+
+
+def _line(pairs: list[tuple[float, float]], blur_s: float) -> tuple[float, float, float]:
+    """(shift in the middle, drift as a share, scatter around both) of residuals over time. The scatter is that of nine edges in ten."""
+    ordered = sorted(pairs)
+    third = max(1, len(ordered) // 3)
+    early, late = ordered[:third], ordered[-third:]
+    first, last = median(x for _, x in early), median(x for _, x in late)
+    apart = median(t for t, _ in late) - median(t for t, _ in early)
+    noise = median([abs(x - first) for _, x in early] + [abs(x - last) for _, x in late])
+    # Within the noise of the two medians a slope means nothing.
+    real = abs(last - first) > max(EDGE_SLACK_S + blur_s, 6 * noise / third**0.5)
+    slope = (last - first) / apart if real and apart > 0 else 0.0
+    middle = (ordered[0][0] + ordered[-1][0]) / 2
+    shift = median(x - slope * (t - middle) for t, x in ordered)
+    return shift, abs(slope), _nine_in_ten([x - slope * (t - middle) - shift for t, x in ordered])
+
+
+def _stretch(pairs: list[tuple[float, float, int]]) -> float:
+    """By how much the lengths of the same stretch of load differ on both sides: an error of the offset does not change them."""
+    ends: dict[int, list[float]] = {}
+    for _, x, n in pairs:
+        ends.setdefault(n, []).append(x)
+    return _nine_in_ten([x[1] - x[0] for x in ends.values() if len(x) == 2] or [0.0])
+
+
+def _carried_over(residuals: list[float]) -> float:
+    """How much of a residual the next one keeps (correlation of neighbours). Sampling gives every edge an error of its own; in another
+    run of the same load every request that took longer moves all that follow."""
+    middle = sum(residuals) / len(residuals)
+    apart = [x - middle for x in residuals]
+    total = sum(x * x for x in apart)
+    return sum(a * b for a, b in pairwise(apart)) / total if total > 0 else 0.0
+
+
+def _nine_in_ten(values: list[float]) -> float:
+    return sorted(map(abs, values))[int(0.9 * (len(values) - 1))]
 
 
 def _none(reason: str, edges: int) -> Match:
@@ -118,25 +176,24 @@ class _Sums:
         return self.until(b) - self.until(a)
 
 
-def _proposals(load: Spans, busy: Spans, step_s: float, zones: bool, around: float | None) -> list[float]:
-    """Offsets at which most edges fall together: a histogram of the differences of rising and of falling edges."""
+def _proposals(load: Spans, busy: Spans, step_s: float, zones: bool) -> list[float]:
+    """Offsets at which most edges fall together: a histogram of the differences of rising and of falling edges.
+
+    With `zones` the best of the possible ones are among them, however many impossible ones have more edges.
+    """
     width = max(2.0, 2 * step_s)
     counts: dict[int, list[float]] = {}
     for index in (0, 1):
         ours, theirs = _thin([x[index] for x in load]), _thin([x[index] for x in busy])
         for a in ours:
             for b in theirs:
-                d = b - a
-                if zones and abs(d) > SEARCH_S:
-                    continue
-                if zones and abs(d - ZONE_STEP_S * round(d / ZONE_STEP_S)) > 120:
-                    continue
-                if around is not None and abs(d - around) > 120:
-                    continue
-                counts.setdefault(round(d / width), []).append(d)
+                counts.setdefault(round((b - a) / width), []).append(b - a)
     # A bin and its neighbour together, so that an offset at the border of two bins is not lost.
-    ranked = sorted(counts, key=lambda k: -(len(counts[k]) + len(counts.get(k + 1, ()))))[:MAX_PROPOSALS]
-    return [median(counts[k] + counts.get(k + 1, [])) for k in ranked]
+    ranked = sorted(counts, key=lambda k: -(len(counts[k]) + len(counts.get(k + 1, ()))))
+    chosen = ranked[:MAX_PROPOSALS]
+    if zones:
+        chosen += [k for k in ranked if _zone_like(k * width, SEARCH_SLACK_S)][:MAX_PROPOSALS]
+    return [median(counts[k] + counts.get(k + 1, [])) for k in dict.fromkeys(chosen)]
 
 
 def _thin(values: list[float]) -> list[float]:
@@ -184,19 +241,18 @@ def _both(load: _Sums, busy: _Sums, s: float, e: float, offset: float) -> float:
     return out
 
 
-def _residuals(load: Spans, busy: Spans, seen: _Sums, offset: float, step_s: float) -> tuple[int, list[float]]:
-    """Edges of the load that have one of the cards within a few steps, and how far apart they are."""
-    near = max(MAX_RESIDUAL_S, 3 * step_s)
-    out: list[float] = []
+def _pairs(load: Spans, busy: Spans, offset: float, near: float) -> list[tuple[float, float, int]]:
+    """(time, how far apart, number of the stretch) for every edge of the load that has one of the cards near it."""
+    out: list[tuple[float, float, int]] = []
     for index in (0, 1):
         theirs = sorted(x[index] for x in busy)
-        for span in load:
+        for number, span in enumerate(load):
             at = span[index] + offset
             i = bisect_right(theirs, at)
             best = min((t - at for t in theirs[max(0, i - 1) : i + 1]), key=abs, default=None)
             if best is not None and abs(best) <= near:
-                out.append(best)
-    return len(out), out or [0.0]
+                out.append((at, best, number))
+    return out
 
 
 def merge(spans: Sequence[tuple[float, float]], gap: float = 0.0) -> list[tuple[float, float]]:

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Sequence
 from typing import Any, BinaryIO
 
+from . import date_lines
 from .collect import collect
 from .line_format import LineFormat
 from .parse import read
@@ -67,6 +68,7 @@ def _entry(store: Store, source: Source, parsers: Sequence[Any]) -> dict[str, An
         readings = read(source, parsers, store.emit(source.source_id), store.con, found)
     except OSError as problem:
         return _blank(shown, f"cannot be read: {problem.strerror or type(problem).__name__}")
+    date_lines.tell_times(store, source)
     readings = sorted(readings, key=lambda r: (-r.counts.matched, -r.counts.near_miss, r.parser))
     telling = [r for r in readings if r.counts.matched]
     rows = {
@@ -101,7 +103,7 @@ def _why_not(found: Any, readings: Sequence[Any], parsers: Sequence[Any]) -> str
 
 def _clock(store: Store, source_id: int) -> dict[str, Any] | None:
     rows = store.rows_of(
-        f"SELECT kind, resolution_s, offset_s, uncertainty_s, method, interval_s FROM raw.clocks WHERE source_id = {source_id} ORDER BY line NULLS FIRST LIMIT 1"
+        f"SELECT kind, resolution_s, offset_s, uncertainty_s, method, interval_s FROM raw.clocks WHERE source_id = {source_id} ORDER BY offset_s IS NULL, kind = 'none', line NULLS FIRST LIMIT 1"
     )
     return rows[0] if rows else None
 

@@ -408,6 +408,8 @@ VIEWS: tuple[View, ...] = (
     View("bench_series", "Steps of sweeps with the series they belong to."),
     View("in_flight", "How many requests are in flight, piecewise, per source that tells it."),
     View("load_windows", "Stretches of time with at least one request in flight."),
+    View("load_unknown", "Stretches of time in which nothing says whether requests ran."),
+    View("unplaceable", "GPU recordings that cannot be compared with the load in time."),
     View("phases", "What the server did when: prefill, decode, mixed, idle."),
     View("scopes", "What a finding is about: sweep steps, regimes of load, and the trace for what neither holds."),
     View("requests_in_scope", "Server requests per scope and how they got there."),

@@ -809,7 +809,7 @@ _ON_AXIS = f"""
 WITH spans AS (SELECT source_id, min(t) AS began, max(t) AS ended FROM ({_TIMES}) WHERE t IS NOT NULL GROUP BY source_id)
 SELECT s.source_id, s.name, c.kind, c.offset_s, c.uncertainty_s, c.method, coalesce(c.estimated, FALSE) AS estimated, a.began, a.ended
 FROM main.clocks c JOIN raw.sources s USING (source_id) JOIN spans a USING (source_id)
-WHERE c.offset_s IS NOT NULL AND c.method IS DISTINCT FROM '{OWN_AXIS}' ORDER BY a.began, s.source_id
+WHERE c.offset_s IS NOT NULL AND NOT starts_with(coalesce(c.method, ''), '{OWN_AXIS}') ORDER BY a.began, s.source_id
 """
 
 

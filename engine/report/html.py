@@ -125,7 +125,7 @@ def _time(result: Result) -> dict[str, Any]:
     loose = [c for c in result.clocks if c.get("offset_s") is None]
     told = [c for c in loose if c.get("kind") != "none"]
     rows = [
-        {"source": c["source"], "why": OWN_AXIS if c.get("method") == OWN_AXIS else NOT_TIED.get(c["kind"], c["kind"])}
+        {"source": c["source"], "why": OWN_AXIS if (c.get("method") or "").startswith(OWN_AXIS) else NOT_TIED.get(c["kind"], c["kind"])}
         for c in sorted(loose, key=lambda c: c.get("kind") == "none")
     ]
     return {

@@ -11,7 +11,7 @@ WITH free AS (
     WHERE f.time >= w.began + f.margin_s + f.own_unc_s + w.unc_s AND f.time <= w.ended - f.own_unc_s - w.unc_s
 ), loose AS (
     SELECT 0 AS scope_id, 'unplaced' AS placed, f.* FROM free f
-    WHERE f.time IS NULL OR NOT EXISTS (FROM main.scope_windows)
+    WHERE f.time IS NULL OR NOT EXISTS (FROM main.scope_windows) OR f.source_id IN (FROM main.unplaceable)
 ), phased AS (
     -- one inequality with one side on each side: anything else makes the join quadratic
     SELECT t.*, CASE WHEN t.time <= p.ended THEN p.phase END AS phase

@@ -33,7 +33,7 @@ WITH numbers AS (
         (SELECT count(*) FROM steps) + (SELECT count(*) FROM regimes) = 0
         OR EXISTS (
             FROM main.gpu_samples g LEFT JOIN main.clocks c USING (source_id)
-            WHERE (c.offset_s IS NULL OR g.time IS NULL OR NOT EXISTS (FROM main.load_windows)) AND source_id NOT IN (SELECT source_id FROM main.bindings)
+            WHERE (c.offset_s IS NULL OR g.time IS NULL OR NOT EXISTS (FROM main.load_windows) OR source_id IN (FROM main.unplaceable)) AND source_id NOT IN (SELECT source_id FROM main.bindings)
         )
         OR EXISTS (
             FROM main.requests r WHERE origin = 'server' AND (finished_at IS NULL OR started_at IS NULL)
