@@ -25,7 +25,7 @@ Traps
 
 from __future__ import annotations
 
-from ..engine.line_format import Field, Int, Line, LineFormat, Num, Sample, Stamp
+from ..engine.line_format import Field, Int, Line, LineFormat, Num, Sample, Stamp, go_duration, go_seconds
 
 _TOOL = r"^(?:llama_print_timings|llama_perf_context_print|common_perf_print): +$"
 _EARLY = r"^print_timings: +$"
@@ -36,14 +36,7 @@ _MS = Num(r"time += +([\d.]+) ms")
 
 def _duration(label: str) -> dict[str, Field]:
     """A Go duration behind a label, in its parts."""
-    start = rf"{label}: +"
-    return {
-        "go_h": Num(start + r"(\d+)h\d"),
-        "go_m": Num(start + r"(?:\d+h)?(\d+)m\d"),
-        "go_s": Num(start + r"(?:\d+h)?(?:\d+m)?([\d.]+)s\s*$"),
-        "go_ms": Num(start + r"([\d.]+)ms\s*$"),
-        "go_us": Num(start + r"([\d.]+)[^\s\d.hms]{1,3}s\s*$"),
-    }
+    return go_duration("go", rf"{label}: +", r"\s*$")
 
 
 _LINES = (
@@ -152,9 +145,9 @@ _NOISE = (
     "print_timings:       total time",
 )
 
-_REQUESTS = """
+_REQUESTS = f"""
 WITH seconds AS (
-    SELECT *, coalesce(go_us / 1e6, go_ms / 1e3, coalesce(go_h, 0) * 3600 + coalesce(go_m, 0) * 60 + go_s) AS took FROM staged
+    SELECT *, {go_seconds("go")} AS took FROM staged
 ), tool_blocks AS (
     -- a block begins with the load line; where that is missing, with the line of the prompt
     SELECT *, sum(CASE WHEN kind = 'tool load' THEN 1 ELSE 0 END) OVER w AS b,
