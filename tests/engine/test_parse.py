@@ -343,3 +343,32 @@ def test_wall_clocks_that_drift_apart_are_no_tie() -> None:
     rows, _ = rows_of(CLOCKED, BARE + LOCAL + late)
     assert [q["kind"] for q in rows["quality"]] == ["clock-unknown"]
     assert {r["time"] is None for r in rows["server_samples"]} == {True, False}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"log":"stat: running=4 \\n","stream":"stderr","time":"2026-01-01T00:00:00.5Z"}',
+        '{"log": "stat: running=4 \\n", "stream": "stderr", "time": "2026-01-01T00:00:00.5Z"}',
+        '{"__CURSOR":"s=0","MESSAGE":"stat: running=4 ","_PID":"7","SYSLOG_IDENTIFIER":"toy","__REALTIME_TIMESTAMP":"1767225600500000"}',
+        '{ "__REALTIME_TIMESTAMP" : "1767225600500000", "MESSAGE" : "stat: running=4 " }',
+    ],
+)
+def test_records_in_json(line: str) -> None:
+    rows, counts = rows_of(TOY, line + "\n")
+    assert [(r["running"], r["time"]) for r in rows["server_samples"]] == [(4.0, 1767225600.5)] and counts.lines == 1
+    rows, _ = rows_of(TOY, line.replace("stat: running", "user: stat: running") + "\n")
+    assert "server_samples" not in rows
+
+
+def test_processes_of_one_journal_stay_apart() -> None:
+    line = '{"MESSAGE":"slot id 4 |","_PID":"7","SYSLOG_IDENTIFIER":"toy"}\n{"MESSAGE":"decode time = 1.0 ms","_PID":"8","SYSLOG_IDENTIFIER":"toy"}\n'
+    assert rows_of(TOY, line)[0]["requests"][0]["slot"] is None
+    rows, _ = rows_of(TOY, line.replace('"8"', '"7"'))
+    assert rows["requests"][0]["slot"] == 4
+
+
+def test_pod_and_container_in_front_of_every_line() -> None:
+    pods = "llm-6d4cf56db6-x7k2p main slot id 4 |\nllm-6d4cf56db6-aaaaa main decode time = 1.0 ms\nllm-6d4cf56db6-x7k2p main decode time = 2.0 ms\n"
+    rows, _ = rows_of(TOY, pods)
+    assert [r["slot"] for r in rows["requests"]] == [None, 4]
