@@ -125,9 +125,6 @@ class Matcher:
             quiet = hits.hold(records["code"], self.form.noise)
             noise, rest = records.filter(quiet), records.filter(~quiet)
         seen = rest.filter(hits.hold(rest["code"], self.wanted))
-        if not seen.height:
-            empty = self._kinds(self._stamped(seen), hits)
-            return Matched(empty, {}, empty.select("rec", "idx", reason=pl.lit("")), noise["idx"].unique(), self._stamped(seen))
         seen = self._stamped(seen)
         kinds = self._kinds(seen, hits)
         fields, near, good = {}, [], []

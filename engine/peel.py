@@ -115,7 +115,9 @@ def unwrap_json(lines: pl.Series, text: str) -> tuple[pl.Series, pl.Series | Non
     frame = pl.DataFrame({"line": lines, "docker": docker, "journal": journal}).with_columns(
         log=pl.when("docker").then(line).str.json_path_match("$.log"),
         message=pl.when("journal").then(line).str.json_path_match("$.MESSAGE"),
-        who=pl.format("{}[{}]: ", *(pl.when("journal").then(line).str.json_path_match(f"$.{key}") for key in ("SYSLOG_IDENTIFIER", "_PID"))),
+        who=pl.format(
+            "{}[{}]: ", *(pl.when("journal").then(line).str.json_path_match(f"$.{key}") for key in ("SYSLOG_IDENTIFIER", "_PID"))
+        ),
         printed=pl.when("docker").then(line).str.extract(rf'"time": ?"({_RFC3339})"\}}?\s*$'),
         micros=pl.when("journal").then(line).str.extract(r'"__REALTIME_TIMESTAMP" ?: ?"(\d{16})"').cast(pl.Int64),
     )

@@ -39,41 +39,26 @@ def _duration(label: str) -> dict[str, Field]:
     return go_duration("go", rf"{label}: +", r"\s*$")
 
 
+def _timings(who: str, after: str, counted: str) -> tuple[Line, ...]:
+    """The two lines of a block: the prompt and what was generated."""
+    return tuple(
+        Line(
+            f"{who} {part}",
+            into="requests*",
+            anchor=anchor,
+            after=after,
+            fields={"ms": _MS, "n": Int(rf"ms / +(\d+) {unit}"), "rate": _RATE},
+            need=("ms", "n"),
+        )
+        for part, anchor, unit in (("prompt", "prompt eval time", counted), ("decode", "eval time", "runs"))
+    )
+
+
 _LINES = (
     Line("tool load", into="requests*", anchor="load time", after=_TOOL),
     Line("tool sample", into="requests*", anchor="sample time", after=r"^llama_print_timings: +$", fields={"n": Int(r"/ +(\d+) runs")}),
-    Line(
-        "tool prompt",
-        into="requests*",
-        anchor="prompt eval time",
-        after=_TOOL,
-        fields={"ms": _MS, "n": Int(r"ms / +(\d+) (?:tokens|runs)"), "rate": _RATE},
-        need=("ms", "n"),
-    ),
-    Line(
-        "tool decode",
-        into="requests*",
-        anchor="eval time",
-        after=_TOOL,
-        fields={"ms": _MS, "n": Int(r"ms / +(\d+) runs"), "rate": _RATE},
-        need=("ms", "n"),
-    ),
-    Line(
-        "early prompt",
-        into="requests*",
-        anchor="prompt eval time",
-        after=_EARLY,
-        fields={"ms": _MS, "n": Int(r"ms / +(\d+) tokens"), "rate": _RATE},
-        need=("ms", "n"),
-    ),
-    Line(
-        "early decode",
-        into="requests*",
-        anchor="eval time",
-        after=_EARLY,
-        fields={"ms": _MS, "n": Int(r"ms / +(\d+) runs"), "rate": _RATE},
-        need=("ms", "n"),
-    ),
+    *_timings("tool", _TOOL, "(?:tokens|runs)"),
+    *_timings("early", _EARLY, "tokens"),
     Line(
         "early launch",
         into="requests*",

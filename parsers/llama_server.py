@@ -39,9 +39,10 @@ Traps
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
-from ..engine.line_format import Int, Line, LineFormat, Num, Sample, Stamp, Text, Word
+from ..engine.line_format import Field, Int, Line, LineFormat, Num, Sample, Stamp, Text, Word
 
 _SLOT = r"slot +\S+: id +\d+ \| task -?\d+ \| *"
 _TEXT = r"(?:INFO|WARN|ERR|VERB) +\[ *\w+\] +"
@@ -59,6 +60,14 @@ _CONTEXT = ("llama_context: ", "llama_new_context_with_model: ", "llama_init_fro
 
 # the footer of llama-bench is the other way round, `build: <hash> (<number>)`, and a hash may begin with digits
 _BUILD = r'(?:^build: |common_params_print_info: build |\bbuild=|"build":)(\d+)(?: \((?:[0-9a-f]{7,}|unknown)\)| [^(]|[,"}]|$)'
+
+
+def _of_request(
+    kind: str, anchor: str | tuple[str, ...], after: str, fields: Mapping[str, Field] | None = None, need: tuple[str, ...] = ()
+) -> Line:
+    """A line of one request: it names slot and task."""
+    return Line(kind, "requests*", anchor, {**_WHO, **(fields or {})}, need=("slot", "task", *need), after=after, serves=True)
+
 
 _REQUEST_LINES = (
     Line(
@@ -93,60 +102,29 @@ _REQUEST_LINES = (
         need=("accepted_n", "drafted_n"),
         serves=True,
     ),
-    Line(
-        "launch",
-        into="requests*",
-        anchor=("processing task", "slot is processing task"),
-        after=rf"^(?:{_SLOT}|{_TEXT}(?:slot is )?|{_JSON}(?:slot is )?)$",
-        fields=_WHO,
-        need=("slot", "task"),
-        serves=True,
-    ),
-    Line(
+    _of_request("launch", ("processing task", "slot is processing task"), rf"^(?:{_SLOT}|{_TEXT}(?:slot is )?|{_JSON}(?:slot is )?)$"),
+    _of_request(
         "release",
-        into="requests*",
-        anchor=("stop processing:", "slot released"),
-        after=_ANY,
-        fields={**_WHO, "n_in_slot": Int(r'(?:n_tokens = |n_past = |n_past=|"n_past":)(\d+)')},
-        need=("slot", "task"),
-        serves=True,
+        ("stop processing:", "slot released"),
+        _ANY,
+        fields={"n_in_slot": Int(r'(?:n_tokens = |n_past = |n_past=|"n_past":)(\d+)')},
     ),
-    Line(
+    _of_request(
         "whole prompt",
-        into="requests*",
-        anchor="new prompt, ",
-        after=rf"^{_SLOT}$",
-        fields={**_WHO, "whole_n": Int(r"(?:n_prompt_tokens|task\.n_tokens) = (\d+)"), "slot_ctx": Int(r"n_ctx_slot = (\d+)")},
-        need=("slot", "task", "whole_n"),
-        serves=True,
+        "new prompt, ",
+        rf"^{_SLOT}$",
+        fields={"whole_n": Int(r"(?:n_prompt_tokens|task\.n_tokens) = (\d+)"), "slot_ctx": Int(r"n_ctx_slot = (\d+)")},
+        need=("whole_n",),
     ),
-    Line(
+    _of_request(
         "cached",
-        into="requests*",
-        anchor=("kv cache rm [", "memory_seq_rm ["),
-        after=rf"^(?:{_SLOT}(?:(?:cached )?n_(?:tokens|past) = \d+, )?|{_TEXT}|{_JSON})$",
-        fields={**_WHO, "p0": Int(r'(?:rm \[|\bp0=|"p0":)(\d+)')},
-        need=("slot", "task", "p0"),
-        serves=True,
+        ("kv cache rm [", "memory_seq_rm ["),
+        rf"^(?:{_SLOT}(?:(?:cached )?n_(?:tokens|past) = \d+, )?|{_TEXT}|{_JSON})$",
+        fields={"p0": Int(r'(?:rm \[|\bp0=|"p0":)(\d+)')},
+        need=("p0",),
     ),
-    Line(
-        "prefilling",
-        into="requests*",
-        anchor="prompt processing, n_tokens",
-        after=rf"^{_SLOT}$",
-        fields={**_WHO, "prefill_s": Num(r", t = +([\d.]+) s\b")},
-        need=("slot", "task"),
-        serves=True,
-    ),
-    Line(
-        "generating",
-        into="requests*",
-        anchor=("n_decoded = ", "n_gen = "),
-        after=rf"^{_SLOT}$",
-        fields=_WHO,
-        need=("slot", "task"),
-        serves=True,
-    ),
+    _of_request("prefilling", "prompt processing, n_tokens", rf"^{_SLOT}$", fields={"prefill_s": Num(r", t = +([\d.]+) s\b")}),
+    _of_request("generating", ("n_decoded = ", "n_gen = "), rf"^{_SLOT}$"),
     Line(
         "re-prefill",
         into="server_events",
@@ -923,7 +901,14 @@ _BARE = tuple(  # the lines of a timing block that is one record: only its heade
     for line in _REQUEST_LINES
     if line.kind in ("prompt", "decode", "draft")
 )
-_UNPREFIXED = ("cuda device", "virtual devices", "command", "cuda-error", "no-gpu", "no-driver")  # printed before the log is set up, or outside of it
+_UNPREFIXED = (
+    "cuda device",
+    "virtual devices",
+    "command",
+    "cuda-error",
+    "no-gpu",
+    "no-driver",
+)  # printed before the log is set up, or outside of it
 _PREFIXED = tuple(
     line if line.kind in _UNPREFIXED else replace(line, prefixed=True)
     for line in (*_REQUEST_LINES, *_EVENT_LINES, *_CONFIG_LINES, *_MODEL_LINES, *_DEVICE_LINES)

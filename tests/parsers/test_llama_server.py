@@ -328,7 +328,10 @@ def _slots(text: str) -> tuple[Any, Any, Any] | None:
         (_build(6925) + WORK, (4.0, "default", "default")),
         (_build(7432) + WORK, (4.0, "default", "default")),
         (_build(7433) + WORK, (4.0, "default", "default")),
-        ("0.00.037.850 I cmn  common_param: common_params_print_info: build 10590 (0a1b2c3d4) with GNU\n0.01.000.000 I " + WORK, (4.0, "default", "default")),
+        (
+            "0.00.037.850 I cmn  common_param: common_params_print_info: build 10590 (0a1b2c3d4) with GNU\n0.01.000.000 I " + WORK,
+            (4.0, "default", "default"),
+        ),
         ("common_params_print_info: build 10590 (0a1b2c3d4) with GNU\n" + WORK, None),  # Ollama gives -np of its own
         (_build(1) + WORK, None),
         (_build(7433), None),  # the log ends before the line that may say otherwise
