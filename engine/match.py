@@ -53,7 +53,7 @@ class Hits:
     A log has many lines but few kinds of them, so what follows asks about the distinct lists of literals (`code`), not about lines.
     """
 
-    def __init__(self, text: pl.Series, literals: Sequence[str]) -> None:
+    def __init__(self, text: pl.Series, literals: list[str]) -> None:
         import polars as pl
 
         found = text.str.extract_many(literals, overlapping=True)
