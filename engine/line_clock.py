@@ -1,8 +1,10 @@
 """One clock per source: what the line pass found printed (stamps, container and journal times) on one axis, with its clock row.
 
 Times of several processes or runs since their own starts have no common zero. Where the same lines also carry an outer time, the
-offset is the median difference and the rows move to the outer clock; where they do not, every run keeps its own zero and a quality
-row says so. Rows of a second clock that cannot be tied to the first lose their time: no time is better than a wrong one.
+offset is the median difference and the rows move to the outer clock (a single run beside UTC keeps its zero, and the clock row says
+where in UTC that is); where they do not, every run keeps its own zero and a quality row says so. Wall clocks are tied to each other by
+lines that carry two of them, so that a journal without a year takes year and zone from what the program prints. Rows of a second clock
+that cannot be tied to the first lose their time: no time is better than a wrong one.
 """
 
 from __future__ import annotations
@@ -32,73 +34,105 @@ def settle(con: duckdb.DuckDBPyConnection, tasks: Sequence[Task], emit: Emit) ->
     if not kinds:
         _emit_clock(emit, None, "none", None)
         return "none"
-    ties = _ties(con, tasks)
-    zeros = sorted({(k["task"], k["run"]) for k in kinds if k["clk"] == "since-start"})
-    wall = max((k for k in kinds if k["clk"] != "since-start"), key=lambda k: k["n"], default=None)
     first = min(k["line"] for k in kinds)
+    zeros = sorted({(k["task"], k["run"]) for k in kinds if k["clk"] == "since-start"})
+    ties = _ties(con, tasks) if zeros else {}
     if not zeros:
         return _walls(con, tasks, emit, kinds, first)
-    outer = {ties[z]["kind"] for z in zeros if z in ties}
-    if len(zeros) == 1:
-        tie = ties.get(zeros[0])
-        shift = -tie["offset"] if tie else None
-        for kind in {k["clk"] for k in kinds} - {"since-start"}:
-            _move(con, tasks, kind, shift if tie and tie["kind"] == kind else None, None)
-        _emit_clock(emit, first, "since-start", _res(kinds, "since-start"), tie if tie and tie["kind"] == "utc" else None)
-        return "since-start"
-    if len(outer) == 1 and all(z in ties for z in zeros):
-        target = next(iter(outer))
-        for zero in zeros:
-            _move(con, tasks, "since-start", ties[zero]["offset"], zero)
-        for kind in {k["clk"] for k in kinds} - {"since-start", target}:
-            _move(con, tasks, kind, None, None)
-        worst = max(ties[z]["uncertainty"] for z in zeros)
-        known = {"offset": 0.0, "uncertainty": worst} if target == "utc" else None
-        _emit_clock(emit, first, target, max(worst, _res(kinds, "since-start") or 0.0), known)
-        return target
-    quality(emit, "several-clocks", len(zeros), "the log holds several runs, each with a clock of its own that starts at zero", first)
-    if wall is not None:
-        for kind in {k["clk"] for k in kinds} - {"since-start"}:
-            _move(con, tasks, kind, None, None)
-    _emit_clock(emit, first, "since-start", _res(kinds, "since-start"))
+    tie = ties.get(zeros[0]) if len(zeros) == 1 else None
+    if tie and (tie["kind"] == "utc" or tie["half"] > WALL_SPREAD_S):
+        return _since_start(con, tasks, emit, kinds, first, tie if tie["kind"] == "utc" else None)
+    if all(zero in ties for zero in zeros):
+        return _zeros_on_walls(con, tasks, emit, {zero: ties[zero] for zero in zeros}, first)
+    if len(zeros) > 1:
+        note = "the log holds several runs, each with a clock of its own that starts at zero"
+        quality(emit, "several-clocks", len(zeros), note, first)
+    return _since_start(con, tasks, emit, kinds, first, None)
+
+
+def _since_start(
+    con: duckdb.DuckDBPyConnection, tasks: Sequence[Task], emit: Emit, kinds: list[dict[str, Any]], first: int, tie: dict[str, Any] | None
+) -> str:
+    """Rows keep their times since the start; rows of a wall clock come along only where something ties the two."""
+    walls = _wall_ties(con, tasks)
+    for kind in {k["clk"] for k in kinds} - {"since-start"}:
+        to_outer = _path(walls, kind, tie["kind"]) if tie else None
+        _move(con, tasks, kind, to_outer["offset"] - tie["offset"] if tie and to_outer else None, None)
+    _emit_clock(emit, first, "since-start", _res(kinds, "since-start"), tie)
     return "since-start"
 
 
-def _walls(con: duckdb.DuckDBPyConnection, tasks: Sequence[Task], emit: Emit, kinds: list[dict[str, Any]], first: int) -> str:
-    """Wall clocks only: the commonest one is the source's; others are tied to it by lines that follow each other."""
+def _zeros_on_walls(
+    con: duckdb.DuckDBPyConnection, tasks: Sequence[Task], emit: Emit, ties: dict[tuple[int, int], dict[str, Any]], first: int
+) -> str:
+    """Every zero is tied to the outer clock of its own lines: from there on the rows are on that clock."""
+    for zero, tie in ties.items():
+        _move(con, tasks, "since-start", tie["offset"], zero, tie["kind"])
+    return _walls(con, tasks, emit, _kinds(con, tasks), first, max(tie["uncertainty"] for tie in ties.values()))
+
+
+def _walls(
+    con: duckdb.DuckDBPyConnection, tasks: Sequence[Task], emit: Emit, kinds: list[dict[str, Any]], first: int, worst: float = 0.0
+) -> str:
+    """Wall clocks only. The one that says most is the source's: with a zone, else with a year, else the commonest one. Others are tied
+    to it by lines that carry both, or by lines that follow each other. `worst`: how far a time may be off already."""
     from .parse import quality
 
     totals: dict[str, int] = {}
     for k in kinds:
         totals[k["clk"]] = totals.get(k["clk"], 0) + k["n"]
-    if "utc" in totals:
-        totals["utc"] += sum(totals.values())  # a clock with a zone is worth more than any number of lines without
-    main = max(totals, key=lambda k: totals[k])
+    ties = _wall_ties(con, tasks)
+    commonest = max(totals, key=lambda k: totals[k])
+    main = next((kind for kind in WALL[:2] if kind in totals and (kind == "utc" or _path(ties, commonest, kind))), commonest)
+    shifts: dict[str, float | None] = {}
     for kind in set(totals) - {main}:
-        direct = _same_lines(con, tasks, kind, main)
-        shift = direct["offset"] if direct else _neighbours(con, tasks, main, kind)
-        if shift is None:
+        direct = _path(ties, kind, main)
+        shifts[kind] = direct["offset"] if direct else _neighbours(con, tasks, main, kind)
+        if shifts[kind] is None:
             quality(emit, "clock-unknown", totals[kind], f"lines with a {kind} time beside {main} times: their time is unknown", first)
+    for kind, shift in shifts.items():
         _move(con, tasks, kind, shift, None)
+    res = max(worst, _res(kinds, main) or 0.0)
     if main == "utc":
-        _emit_clock(emit, first, main, _res(kinds, main), {"offset": 0.0, "uncertainty": _res(kinds, main)}, "printed with its zone")
-    elif tie := _same_lines(con, tasks, main, "utc"):  # a container's time on the same lines gives the zone, and the year
-        _move(con, tasks, main, tie["offset"], None)
-        _emit_clock(emit, first, "utc", _res(kinds, main), {"offset": 0.0, "uncertainty": tie["uncertainty"]})
-        return "utc"
-    else:
-        _emit_clock(emit, first, main, _res(kinds, main))
+        method = "outer time" if worst else "printed with its zone"
+        _emit_clock(emit, first, main, res, {"offset": 0.0, "uncertainty": res}, method)
+        return main
+    for better in WALL[: WALL.index(main)]:  # a container's time on the same lines gives the zone, or the year
+        if tie := _path(ties, main, better):
+            for kind in {main} | {kind for kind, shift in shifts.items() if shift is not None}:
+                _move(con, tasks, kind, tie["offset"], None)
+            _emit_clock(emit, first, better, res, {"offset": 0.0, "uncertainty": tie["uncertainty"]} if better == "utc" else None)
+            return better
+    _emit_clock(emit, first, main, res)
     return main
 
 
-def _same_lines(con: duckdb.DuckDBPyConnection, tasks: Sequence[Task], kind: str, target: str) -> dict[str, Any] | None:
-    """The offset from a printed wall clock to the outer clock of the very same lines, where it stays within a few seconds."""
-    every = _every(tasks, "outer_res, outer_t - t AS d", f"clk = '{kind}' AND outer_kind = '{target}' AND outer_t IS NOT NULL")
-    sql = f"""SELECT count(*) AS n, median(d) AS "offset", (max(d) - min(d)) / 2 AS half, max(outer_res) AS res FROM ({every})"""
-    (row,) = _rows(con, sql)
-    if not row["n"] or row["half"] > WALL_SPREAD_S:
-        return None
-    return {"offset": row["offset"], "uncertainty": max(row["half"], row["res"] or 0.0, LATENCY_S)}
+def _wall_ties(con: duckdb.DuckDBPyConnection, tasks: Sequence[Task]) -> dict[tuple[str, str], dict[str, Any]]:
+    """(clock, clock) -> the offset from the one to the other, in both directions, where lines carry both: a printed wall clock and the
+    outer one, which stay within a few seconds of each other."""
+    kinds = ", ".join(f"'{kind}'" for kind in WALL)
+    every = _every(tasks, "clk, outer_kind, outer_res, outer_t - t AS d", f"clk IN ({kinds}) AND outer_kind <> clk AND outer_t IS NOT NULL")
+    sql = f"""SELECT clk, outer_kind, median(d) AS "offset", (max(d) - min(d)) / 2 AS half, max(outer_res) AS res FROM ({every})
+              WHERE d IS NOT NULL GROUP BY clk, outer_kind HAVING (max(d) - min(d)) / 2 <= {WALL_SPREAD_S}"""
+    ties = {}
+    for row in _rows(con, sql):
+        uncertainty = max(row["half"], row["res"] or 0.0, LATENCY_S)
+        ties[row["clk"], row["outer_kind"]] = {"offset": row["offset"], "uncertainty": uncertainty}
+        ties.setdefault((row["outer_kind"], row["clk"]), {"offset": -row["offset"], "uncertainty": uncertainty})
+    return ties
+
+
+def _path(ties: dict[tuple[str, str], dict[str, Any]], start: str, goal: str) -> dict[str, Any] | None:
+    """The offset from one wall clock to another, directly or through a third one that both share lines with."""
+    if start == goal:
+        return {"offset": 0.0, "uncertainty": 0.0}
+    if (start, goal) in ties:
+        return ties[start, goal]
+    for middle in WALL:
+        if (start, middle) in ties and (middle, goal) in ties:
+            a, b = ties[start, middle], ties[middle, goal]
+            return {"offset": a["offset"] + b["offset"], "uncertainty": a["uncertainty"] + b["uncertainty"]}
+    return None
 
 
 def _every(tasks: Sequence[Task], columns: str, where: str) -> str:
@@ -120,7 +154,7 @@ def _kinds(con: duckdb.DuckDBPyConnection, tasks: Sequence[Task]) -> list[dict[s
 def _ties(con: duckdb.DuckDBPyConnection, tasks: Sequence[Task]) -> dict[tuple[int, int], dict[str, Any]]:
     """Per since-start zero: the offset to the outer clock of the same lines, and its half-width."""
     every = _every(tasks, "run, outer_kind, outer_res, outer_t - t AS d", "stamped AND clk = 'since-start' AND outer_t IS NOT NULL")
-    sql = f"""SELECT task, run, outer_kind AS kind, median(d) AS "offset",
+    sql = f"""SELECT task, run, outer_kind AS kind, median(d) AS "offset", (max(d) - min(d)) / 2 AS half,
               greatest((max(d) - min(d)) / 2, max(outer_res), {LATENCY_S}) AS uncertainty
               FROM ({every}) GROUP BY task, run, outer_kind HAVING (max(d) - min(d)) / 2 < {SPREAD_MAX_S} ORDER BY count(*)"""
     return {(r["task"], r["run"]): r for r in _rows(con, sql)}
@@ -139,15 +173,23 @@ def _neighbours(con: duckdb.DuckDBPyConnection, tasks: Sequence[Task], main: str
     return shift if abs(row["d"] - shift) < 30 and abs(shift) <= 14 * 3600 else None
 
 
-def _move(con: duckdb.DuckDBPyConnection, tasks: Sequence[Task], kind: str, shift: float | None, zero: tuple[int, int] | None) -> None:
-    """Add `shift` to the times of a clock (of one zero only, where given); None makes them unknown."""
+def _move(
+    con: duckdb.DuckDBPyConnection,
+    tasks: Sequence[Task],
+    kind: str,
+    shift: float | None,
+    zero: tuple[int, int] | None,
+    becomes: str | None = None,
+) -> None:
+    """Add `shift` to the times of a clock (of one zero only, where given); None makes them unknown. `becomes`: they are on that clock now."""
     for i, task in enumerate(tasks):
         if zero is not None and zero[0] != i:
             continue
         only = "" if zero is None else f" AND run = {zero[1]}"
         value = "NULL" if shift is None else f"t + {shift!r}"
+        clock = f", clk = '{becomes}'" if becomes else ""
         for name in task.tables.values():
-            con.execute(f"UPDATE {name} SET t = {value} WHERE clk = '{kind}'{only}")
+            con.execute(f"UPDATE {name} SET t = {value}{clock} WHERE clk = '{kind}'{only}")
 
 
 def _res(kinds: list[dict[str, Any]], clk: str) -> float | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from .parser import Sample
 
-__all__ = ["Int", "Line", "LineFormat", "Num", "Sample", "Stamp", "Text", "Word"]
+__all__ = ["Field", "Int", "Line", "LineFormat", "Num", "Sample", "Stamp", "Text", "Word", "go_duration", "go_seconds"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,24 @@ class Word:
 
 
 Field = Num | Int | Text | Word
+
+
+def go_duration(name: str, before: str, after: str) -> dict[str, Field]:
+    """The parts of a duration as Go prints it (`1h2m3.5s`, `626.2ms`, `50.2\u00b5s` in any spelling, `514ns`) between two patterns."""
+    return {
+        f"{name}_h": Num(rf"{before}(\d+)h\d"),
+        f"{name}_m": Num(rf"{before}(?:\d+h)?(\d+)m\d"),
+        f"{name}_s": Num(rf"{before}(?:\d+h)?(?:\d+m)?([\d.]+)s{after}"),
+        f"{name}_ms": Num(rf"{before}([\d.]+)ms{after}"),
+        f"{name}_us": Num(rf"{before}([\d.]+)[^\s\d.|hmns]{{1,3}}s{after}"),
+        f"{name}_ns": Num(rf"{before}([\d.]+)ns{after}"),
+    }
+
+
+def go_seconds(name: str) -> str:
+    """SQL: the seconds of the parts that `go_duration` found."""
+    small = ", ".join(f"{name}_{unit} / 1e{power}" for unit, power in (("ns", 9), ("us", 6), ("ms", 3)))
+    return f"coalesce({small}, coalesce({name}_h, 0) * 3600 + coalesce({name}_m, 0) * 60 + {name}_s)"
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,8 @@ from .line_format import Int, Line, LineFormat, Num, Word
 from .peel import read_time
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars as pl
 
     from .line_format import Field
@@ -45,6 +47,36 @@ class Stream:
     context: dict[int, dict[str, object]] = field(default_factory=dict)
 
 
+class Hits:
+    """Which literals every record holds, found in one go for all formats.
+
+    A log has many lines but few kinds of them, so what follows asks about the distinct lists of literals (`code`), not about lines.
+    """
+
+    def __init__(self, text: pl.Series, literals: list[str]) -> None:
+        import polars as pl
+
+        found = text.str.extract_many(literals, overlapping=True)
+        keys = pl.DataFrame({"key": found.list.join("\x1f").hash()})
+        first = keys.with_row_index("row").unique("key", keep="first", maintain_order=True).with_row_index("code")
+        self.code = keys.join(first, on="key", how="left", maintain_order="left")["code"]
+        self.size = first.height
+        self.literals = pl.DataFrame({"code": first["code"], "literal": found.gather(first["row"])}).explode("literal").unique()
+
+    def of(self, literals: Sequence[str]) -> pl.DataFrame:
+        """The codes that hold any of these, with the literal."""
+        import polars as pl
+
+        return self.literals.filter(pl.col("literal").is_in(literals))
+
+    def hold(self, code: pl.Series, literals: Sequence[str]) -> pl.Series:
+        """Whether records with these codes hold any of the literals."""
+        import polars as pl
+
+        holds = pl.int_range(self.size, dtype=pl.UInt32, eager=True).is_in(self.of(literals)["code"].implode())
+        return holds.gather(code)
+
+
 @dataclass
 class Matched:
     """One block seen by one format. `rows` has rec, idx, k, body, cut, t, clk, res, stamped, outer_*, stream (matched rows only)."""
@@ -66,6 +98,7 @@ class Matcher:
         if any(literal is None for *_, literal in self.contexts):
             raise ValueError(f"{form.name}: a context pattern needs a literal of three characters or more")
         self.marks_service = any(line.serves for line in form.lines)
+        self.remembers = bool(form.context) or any(stamp.clock == "since-start" for stamp in form.stamps)
         self.streams: dict[str, Stream] = {}
         self.runs: dict[tuple[str, int], int] = {}
         if id(form) not in _checked:
@@ -83,16 +116,17 @@ class Matcher:
         """What a line must contain to be more than noise."""
         return sorted({*self.anchors, *(str(c[2]) for c in self.contexts)})
 
-    def match(self, records: pl.DataFrame) -> Matched:
-        """Stamp, sort out and read the records (rec, idx, text, raw, cut, outer_t, outer_kind, outer_res, stream)."""
+    def match(self, records: pl.DataFrame, hits: Hits) -> Matched:
+        """Stamp, sort out and read the records (rec, idx, text, raw, cut, outer_t, outer_kind, outer_res, stream, code)."""
         import polars as pl
 
         noise, rest = records.clear(), records
         if self.form.noise:
-            quiet = records["text"].str.contains_any(list(self.form.noise))
+            quiet = hits.hold(records["code"], self.form.noise)
             noise, rest = records.filter(quiet), records.filter(~quiet)
-        seen = self._stamped(rest.filter(pl.col("text").str.contains_any(self.wanted)))
-        kinds = self._kinds(seen)
+        seen = rest.filter(hits.hold(rest["code"], self.wanted))
+        seen = self._stamped(seen)
+        kinds = self._kinds(seen, hits)
         fields, near, good = {}, [], []
         for (k,), rows in kinds.group_by("k", maintain_order=True):
             line = self.form.lines[int(str(k))]
@@ -141,28 +175,31 @@ class Matcher:
             text = text.str.replace(rf"^(?:{pattern.removeprefix('^')})+", "")
         return text
 
-    def _kinds(self, rows: pl.DataFrame) -> pl.DataFrame:
+    def _kinds(self, rows: pl.DataFrame, hits: Hits) -> pl.DataFrame:
         """Rows that are some Line, with its number `k`: the first in declared order whose anchor, `after` and `veto` agree."""
         import polars as pl
 
         if not rows.height or not self.anchors:
             return rows.with_columns(k=pl.lit(0, pl.Int16)).clear()
-        hits = rows.select(pos=pl.int_range(pl.len(), dtype=pl.UInt32), hit=pl.col("body").str.extract_many(self.anchors, overlapping=True))
-        hits = hits.filter(pl.col("hit").list.len() > 0).explode("hit")
-        by_anchor = {str(a): part["pos"] for (a,), part in hits.partition_by("hit", as_dict=True).items()}
-        found = []
+        places = rows.select("code", pos=pl.int_range(pl.len(), dtype=pl.UInt32)).join(hits.of(self.anchors), on="code")
+        by_anchor = {str(a): part["pos"] for (a,), part in places.partition_by("literal", as_dict=True).items()}
+        free, found = pl.repeat(True, rows.height, dtype=pl.Boolean, eager=True), []
         for k, line in enumerate(self.form.lines):
             for anchor in line.anchors:
                 if (pos := by_anchor.get(anchor)) is None:
                     continue
-                before = rows["body"].gather(pos).str.splitn(anchor, 2).struct.field("field_0")
-                ok = before.str.contains(line.after)
+                pos = pos.filter(free.gather(pos))
+                parts = rows["body"].gather(pos).str.splitn(anchor, 2).struct
+                before = parts.field("field_0")
+                ok = before.str.contains(line.after) & parts.field("field_1").is_not_null()
                 for veto in line.veto:
                     ok = ok & ~before.str.contains(veto, literal=True)
-                found.append(pl.DataFrame({"pos": pos.filter(ok)}).with_columns(k=pl.lit(k, pl.Int16)))
+                if (mine := pos.filter(ok)).len():
+                    free = free.scatter(mine, False)
+                    found.append(pl.DataFrame({"pos": mine}).with_columns(k=pl.lit(k, pl.Int16)))
         if not found:
             return rows.with_columns(k=pl.lit(0, pl.Int16)).clear()
-        first = pl.concat(found).group_by("pos").agg(pl.col("k").min()).sort("pos")
+        first = pl.concat(found).sort("pos")
         return rows[first["pos"]].with_columns(first["k"])
 
     def place(self, block: Matched, rows: pl.DataFrame) -> pl.DataFrame:

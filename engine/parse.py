@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .line_format import LineFormat
-from .match import MAX_REJECTS, Matched, Matcher
+from .match import MAX_REJECTS, Hits, Matched, Matcher
 from .parser import Counts
 from .peel import QUOTE, active_peelers, is_quoted, outer_times, peel, strip_colours, unwrap_json
 from .source import BLOCK_BYTES
@@ -454,12 +454,17 @@ def sort_out(records: pl.DataFrame | None, blank: pl.Series, lines: int, tasks: 
     taken = pl.Series("rec", [], dtype=pl.Int64)
     taken_lines = pl.Series("idx", [], dtype=pl.Int64)
     seen: list[tuple[Task | Probe, Matched, pl.DataFrame]] = []
+    if records is not None:
+        hits = Hits(records["text"], sorted({text for task in tasks for text in task.matcher.literals}))
+        records = records.with_columns(hits.code)
     for task in tasks:
         task.counts.other += lines
         if records is None or not task.alive:
             continue
         try:
-            block = task.matcher.match(records)
+            # what another format has taken still tells of runs and contexts, where this one keeps any
+            mine = records if task.matcher.remembers or not len(taken) else records.filter(~pl.col("rec").is_in(taken.implode()))
+            block = task.matcher.match(mine, hits)
             rows = block.rows.filter(~pl.col("rec").is_in(taken.implode())) if len(taken) else block.rows
             rows = rows.with_columns(
                 line=pl.col("idx"),

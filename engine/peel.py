@@ -64,6 +64,7 @@ PEELERS: tuple[Peeler, ...] = (
     ),
     Peeler("ts", r"^(?P<time>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?) ", "no-year", "month-name"),
     Peeler("ident", r"^(?P<key>[A-Za-z][A-Za-z0-9_.@/+-]*\[\d+\]): "),
+    Peeler("stern", r"^(?P<key>[a-z0-9][a-z0-9-]*-[0-9a-f]{6,10}-[a-z0-9]{5}) [a-z0-9][a-z0-9-]* (?:\| )?"),
     Peeler("router", r"^\[ *(?P<key>\d{2,5})\] ", whole=False),
     Peeler("mpirun", r"^\[(?P<key>\d+,\d+)\]<std(?:out|err)>: ?"),
     Peeler("srun", r"^(?P<key>\d{1,4}): "),
@@ -82,6 +83,8 @@ _BARE_ANSI = r"\[(?:\d{1,3};)*\d{1,3}m"
 
 
 QUOTE = r"^(?:> ?)+"
+_DOCKER_JSON = r'^\{"log": ?"'
+_JOURNAL_JSON = r'^\{.*"MESSAGE" ?: ?"[^"]'
 
 
 def is_quoted(head: str) -> bool:
@@ -100,21 +103,30 @@ def strip_colours(lines: pl.Series, text: str) -> pl.Series:
 
 
 def unwrap_json(lines: pl.Series, text: str) -> tuple[pl.Series, pl.Series | None, pl.Series | None]:
-    """Docker's json-file records: the lines, their times, and which of them the runtime cut (no `\\n` at the end)."""
+    """Records of Docker's json-file driver and of `journalctl -o json`: the lines, their times, and which of them were cut."""
     import polars as pl
 
-    if '{"log":"' not in text:
+    if '"log":' not in text and '"MESSAGE"' not in text:
         return lines, None, None
-    wrapped = lines.str.starts_with('{"log":"')
-    if not wrapped.any():
+    docker, journal = lines.str.contains(_DOCKER_JSON), lines.str.contains(_JOURNAL_JSON)
+    if not docker.any() and not journal.any():
         return lines, None, None
-    frame = pl.DataFrame({"line": lines, "wrapped": wrapped}).with_columns(
-        json=pl.when("wrapped").then(pl.col("line")).str.json_path_match("$.log"),
-        outer=pl.when("wrapped").then(pl.col("line")).str.extract(rf'"time":"({_RFC3339})"\}}?\s*$'),
+    line = pl.col("line")
+    frame = pl.DataFrame({"line": lines, "docker": docker, "journal": journal}).with_columns(
+        log=pl.when("docker").then(line).str.json_path_match("$.log"),
+        message=pl.when("journal").then(line).str.json_path_match("$.MESSAGE"),
+        who=pl.format(
+            "{}[{}]: ", *(pl.when("journal").then(line).str.json_path_match(f"$.{key}") for key in ("SYSLOG_IDENTIFIER", "_PID"))
+        ),
+        printed=pl.when("docker").then(line).str.extract(rf'"time": ?"({_RFC3339})"\}}?\s*$'),
+        micros=pl.when("journal").then(line).str.extract(r'"__REALTIME_TIMESTAMP" ?: ?"(\d{16})"').cast(pl.Int64),
     )
-    ends = frame["json"].str.ends_with("\n")
-    body = frame.select(pl.when(pl.col("json").is_null()).then("line").otherwise(pl.col("json").str.strip_chars_end("\r\n")))
-    return body.to_series(), frame["outer"], (~ends).fill_null(False)
+    frame = frame.with_columns(
+        body=pl.coalesce(pl.col("log").str.strip_chars_end("\r\n"), pl.concat_str("who", "message"), "message", "line"),
+        outer=pl.coalesce("printed", pl.from_epoch("micros", time_unit="us").dt.strftime("%Y-%m-%dT%H:%M:%S%.6fZ")),
+        cut=(~pl.col("log").str.ends_with("\n")).fill_null(False),
+    )
+    return frame["body"], frame["outer"], frame["cut"]
 
 
 def active_peelers(head: str) -> frozenset[int]:

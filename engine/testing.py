@@ -98,7 +98,8 @@ def check_rows(rows: Sequence[Mapping[str, Any]], expected: Sequence[Mapping[str
 
 def check_counts(counts: Counts, text: str, where: str) -> None:
     """matched + noise + near_miss + other is the number of lines."""
-    lines = len(text.replace("\r\n", "\n").split("\n")) - text.endswith("\n") - (text == "")
+    text = text.replace("\r\n", "\n") if "\n" in text else text.replace("\r", "\n")  # without any newline, returns end lines
+    lines = len(text.split("\n")) - text.endswith("\n") - (text == "")
     parts = (counts.matched, counts.noise, counts.near_miss, counts.other)
     assert all(n >= 0 for n in parts), f"{where}: negative counts {counts}"
     assert counts.lines == lines, f"{where}: {counts} does not add up to {lines} lines"

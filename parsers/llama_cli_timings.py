@@ -13,7 +13,7 @@ Tables
   output_tokens: the sampled tokens where they are printed (`llama_print_timings`), the generated ones of servers and `ollama run`; NULL for
   newer llama.cpp tools. origin: server, but client for `ollama run` (latency_s: its total duration; queue_ms: what the total holds beside
   load, prompt and eval). Times: only KoboldCpp's `[HH:MM:SS]`, the end of a reply.
-- `server_config` of KoboldCpp: n_ctx_slot.
+- `server_config`: n_ctx_slot of KoboldCpp; n_ctx_slot and slots of the early servers, where the list of slots is whole.
 
 Traps
 - A tool in conversation mode prints one block for the whole conversation: sums over all turns.
@@ -25,7 +25,7 @@ Traps
 
 from __future__ import annotations
 
-from ..engine.line_format import Field, Int, Line, LineFormat, Num, Sample, Stamp
+from ..engine.line_format import Field, Int, Line, LineFormat, Num, Sample, Stamp, go_duration, go_seconds
 
 _TOOL = r"^(?:llama_print_timings|llama_perf_context_print|common_perf_print): +$"
 _EARLY = r"^print_timings: +$"
@@ -36,51 +36,29 @@ _MS = Num(r"time += +([\d.]+) ms")
 
 def _duration(label: str) -> dict[str, Field]:
     """A Go duration behind a label, in its parts."""
-    start = rf"{label}: +"
-    return {
-        "go_h": Num(start + r"(\d+)h\d"),
-        "go_m": Num(start + r"(?:\d+h)?(\d+)m\d"),
-        "go_s": Num(start + r"(?:\d+h)?(?:\d+m)?([\d.]+)s\s*$"),
-        "go_ms": Num(start + r"([\d.]+)ms\s*$"),
-        "go_us": Num(start + r"([\d.]+)[^\s\d.hms]{1,3}s\s*$"),
-    }
+    return go_duration("go", rf"{label}: +", r"\s*$")
+
+
+def _timings(who: str, after: str, counted: str) -> tuple[Line, ...]:
+    """The two lines of a block: the prompt and what was generated."""
+    return tuple(
+        Line(
+            f"{who} {part}",
+            into="requests*",
+            anchor=anchor,
+            after=after,
+            fields={"ms": _MS, "n": Int(rf"ms / +(\d+) {unit}"), "rate": _RATE},
+            need=("ms", "n"),
+        )
+        for part, anchor, unit in (("prompt", "prompt eval time", counted), ("decode", "eval time", "runs"))
+    )
 
 
 _LINES = (
     Line("tool load", into="requests*", anchor="load time", after=_TOOL),
     Line("tool sample", into="requests*", anchor="sample time", after=r"^llama_print_timings: +$", fields={"n": Int(r"/ +(\d+) runs")}),
-    Line(
-        "tool prompt",
-        into="requests*",
-        anchor="prompt eval time",
-        after=_TOOL,
-        fields={"ms": _MS, "n": Int(r"ms / +(\d+) (?:tokens|runs)"), "rate": _RATE},
-        need=("ms", "n"),
-    ),
-    Line(
-        "tool decode",
-        into="requests*",
-        anchor="eval time",
-        after=_TOOL,
-        fields={"ms": _MS, "n": Int(r"ms / +(\d+) runs"), "rate": _RATE},
-        need=("ms", "n"),
-    ),
-    Line(
-        "early prompt",
-        into="requests*",
-        anchor="prompt eval time",
-        after=_EARLY,
-        fields={"ms": _MS, "n": Int(r"ms / +(\d+) tokens"), "rate": _RATE},
-        need=("ms", "n"),
-    ),
-    Line(
-        "early decode",
-        into="requests*",
-        anchor="eval time",
-        after=_EARLY,
-        fields={"ms": _MS, "n": Int(r"ms / +(\d+) runs"), "rate": _RATE},
-        need=("ms", "n"),
-    ),
+    *_timings("tool", _TOOL, "(?:tokens|runs)"),
+    *_timings("early", _EARLY, "tokens"),
     Line(
         "early launch",
         into="requests*",
@@ -96,6 +74,14 @@ _LINES = (
         after=r"^slot \d+$",
         fields={"slot": Int(r"^slot (\d+) "), "in_cache": Int(r"\((\d+) tokens in cache\)")},
         need=("slot", "in_cache"),
+    ),
+    Line(
+        "early slot",
+        into="requests*",
+        anchor="-> Slot ",
+        after=r"^ *$",
+        fields={"slot": Int(r"-> Slot (\d+) - max context: "), "ctx": Int(r" - max context: (\d+)")},
+        need=("slot", "ctx"),
     ),
     Line(
         "kobold",
@@ -152,9 +138,9 @@ _NOISE = (
     "print_timings:       total time",
 )
 
-_REQUESTS = """
+_REQUESTS = f"""
 WITH seconds AS (
-    SELECT *, coalesce(go_us / 1e6, go_ms / 1e3, coalesce(go_h, 0) * 3600 + coalesce(go_m, 0) * 60 + go_s) AS took FROM staged
+    SELECT *, {go_seconds("go")} AS took FROM staged
 ), tool_blocks AS (
     -- a block begins with the load line; where that is missing, with the line of the prompt
     SELECT *, sum(CASE WHEN kind = 'tool load' THEN 1 ELSE 0 END) OVER w AS b,
@@ -170,7 +156,7 @@ WITH seconds AS (
 ), early_blocks AS (
     SELECT *, sum(CASE WHEN kind = 'early prompt' THEN 1 ELSE 0 END) OVER w AS p,
         sum(CASE WHEN kind = 'early release' THEN 1 ELSE 0 END) OVER w AS releases
-    FROM seconds WHERE kind LIKE 'early %' WINDOW w AS (PARTITION BY run ORDER BY line)
+    FROM seconds WHERE kind LIKE 'early %' AND kind <> 'early slot' WINDOW w AS (PARTITION BY run ORDER BY line)
 ), early_timed AS (
     SELECT run, p, min(line) AS line, max(line) AS last_line, any_value(releases) AS releases,
         max(n) FILTER (kind = 'early prompt') AS prompt_n, max(ms) FILTER (kind = 'early prompt') AS prompt_ms,
@@ -223,9 +209,19 @@ ORDER BY line
 """
 
 _CONFIG = """
-SELECT min(line) AS line, 'koboldcpp' AS server, run, 'n_ctx_slot' AS key, CAST(ctx AS VARCHAR) AS value, CAST(ctx AS DOUBLE) AS num,
-    'logged' AS origin
-FROM staged WHERE kind = 'kobold' AND ctx > 0 GROUP BY run, ctx ORDER BY 1
+WITH listed AS (
+    -- the whole list: it begins with slot 0, and requests follow
+    SELECT run, min(line) FILTER (kind = 'early slot') AS line, max(slot) FILTER (kind = 'early slot') + 1 AS slots,
+        max(ctx) FILTER (kind = 'early slot') AS ctx
+    FROM staged WHERE kind IN ('early slot', 'early launch') GROUP BY run
+    HAVING count(DISTINCT slot) FILTER (kind = 'early slot') = slots AND max(line) > max(line) FILTER (kind = 'early slot')
+), found AS (
+    SELECT min(line) AS line, 'koboldcpp' AS server, run, 'n_ctx_slot' AS key, ctx AS num FROM staged WHERE kind = 'kobold' AND ctx > 0
+    GROUP BY run, ctx
+    UNION ALL SELECT line, 'llama.cpp', run, 'n_ctx_slot', ctx FROM listed
+    UNION ALL SELECT line, 'llama.cpp', run, 'slots', slots FROM listed
+)
+SELECT line, server, run, key, CAST(num AS VARCHAR) AS value, CAST(num AS DOUBLE) AS num, 'logged' AS origin FROM found ORDER BY line, key
 """
 
 _SAMPLE_2023 = """\
@@ -253,6 +249,9 @@ _SAMPLE_2026 = """\
 """
 
 _SAMPLE_EARLY = """\
+Available slots:
+ -> Slot 0 - max context: 2048
+ -> Slot 1 - max context: 2048
 slot 1 is processing [task id: 7]
 slot 1 : kv cache rm - [0, end)
 
@@ -328,7 +327,10 @@ PARSER = LineFormat(
         Sample(
             text=_SAMPLE_EARLY,
             versions="llama.cpp's server b1413 to b2258",
-            rows={"requests": [{"slot": 1, "request": "0:7", "prompt_tokens": 12.0, "output_tokens": 100.0, "decode_ms": 2000.0}]},
+            rows={
+                "requests": [{"slot": 1, "request": "0:7", "prompt_tokens": 12.0, "output_tokens": 100.0, "decode_ms": 2000.0}],
+                "server_config": [{"key": "n_ctx_slot", "num": 2048.0}, {"key": "slots", "num": 2.0}],
+            },
         ),
         Sample(
             text=_SAMPLE_KOBOLD,

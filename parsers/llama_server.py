@@ -13,11 +13,11 @@ Tables
   `t`). finished_at: release, or the timing lines. first_token_at: the stamp of the timing lines minus decode_ms, or started_at plus
   prompt_ms. prompt_tokens: computed ones (the cache excluded). cached_tokens: start of the first range cleared after the launch, else
   whole prompt minus computed ones. decode_steps: tokens minus one where the printed ms per token
-  shows that the rate leaves the first token out (build 10406 and later). status: ok with timings; cancelled with a cancel line, or
+  shows that the rate leaves the first token out (build 10406 and later). status: ok with timings; failed with an error line; cancelled with a cancel line, or
   where a request was launched and released without timings in a log that prints timings; else unknown (embeddings print none).
 - `server_samples`: slots in service where a status poll is logged (2024).
-- `server_events`: arrival, defer, loading, loaded, kv-full, purge, re-prefill, fallback, error.
-- `server_config` keys: slots, slots_source (n_slots, auto, command line), slots_seen (highest slot plus one: a lower bound), n_ctx_slot,
+- `server_events`: arrival, defer, loading, loaded, kv-full, purge, re-prefill, context-shift, fallback, error.
+- `server_config` keys: slots, slots_source (n_slots, auto, n_seq_max, command line, default), slots_seen (highest slot plus one: a lower bound), n_ctx_slot,
   n_ctx, n_batch, n_ubatch, kv_unified, build, verbosity, layers_offloaded, layers_total, flash_attn, graph_splits,
   graph_splits_decode, sched_copies,
   pipeline_parallel, split, split_devices, device_model_mib (one row per device: value is its name), cpu_model_mib, kv_buffer_mib (one row
@@ -30,16 +30,19 @@ Traps
 - "all slots are idle" follows every internal task and says nothing about idle time.
 - No build prints the split mode. It is stated only where buffers prove it: plain buffers on several devices (layer), `CUDA_Split` (row),
   `Meta(...)` (tensor), pipeline parallelism (layer).
-- No slots are assumed from the build: a log that hides the slot line would hide `-np` as well.
+- Where a log tells the build and goes on to requests, but tells neither slots nor `-np` (somebody filtered it), slots has origin default:
+  1 up to build 6924, 4 from 6925 on (1 beside a draft model in 6958 to 7432). Not where a slot beyond that number has worked, nor where
+  the log ends before: what is missing there may say something else. From 6925 to 7432 `-np 1` is 4 as well.
 - In a log whose slot lines carry the time prefix, a slot line without it is somebody's prompt and is left out.
 - Timing lines without any slot line before them (pasted alone) are read as requests of unknown slot.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
-from ..engine.line_format import Int, Line, LineFormat, Num, Sample, Stamp, Text, Word
+from ..engine.line_format import Field, Int, Line, LineFormat, Num, Sample, Stamp, Text, Word
 
 _SLOT = r"slot +\S+: id +\d+ \| task -?\d+ \| *"
 _TEXT = r"(?:INFO|WARN|ERR|VERB) +\[ *\w+\] +"
@@ -57,6 +60,14 @@ _CONTEXT = ("llama_context: ", "llama_new_context_with_model: ", "llama_init_fro
 
 # the footer of llama-bench is the other way round, `build: <hash> (<number>)`, and a hash may begin with digits
 _BUILD = r'(?:^build: |common_params_print_info: build |\bbuild=|"build":)(\d+)(?: \((?:[0-9a-f]{7,}|unknown)\)| [^(]|[,"}]|$)'
+
+
+def _of_request(
+    kind: str, anchor: str | tuple[str, ...], after: str, fields: Mapping[str, Field] | None = None, need: tuple[str, ...] = ()
+) -> Line:
+    """A line of one request: it names slot and task."""
+    return Line(kind, "requests*", anchor, {**_WHO, **(fields or {})}, need=("slot", "task", *need), after=after, serves=True)
+
 
 _REQUEST_LINES = (
     Line(
@@ -77,7 +88,7 @@ _REQUEST_LINES = (
             **_WHO,
             "decode_ms": Num(r"eval time += +([\d.]+) ms"),
             "output_n": Int(r"eval time[^/]*/ +(\d+) (?:tokens|runs)"),
-            "per_token": Num(r"\( *([\d.]+) ms per token"),
+            "per_token": Num(r"\( *([\d.]+) ms\b"),
         },
         need=("decode_ms", "output_n"),
         serves=True,
@@ -91,60 +102,29 @@ _REQUEST_LINES = (
         need=("accepted_n", "drafted_n"),
         serves=True,
     ),
-    Line(
-        "launch",
-        into="requests*",
-        anchor=("processing task", "slot is processing task"),
-        after=rf"^(?:{_SLOT}|{_TEXT}(?:slot is )?|{_JSON}(?:slot is )?)$",
-        fields=_WHO,
-        need=("slot", "task"),
-        serves=True,
-    ),
-    Line(
+    _of_request("launch", ("processing task", "slot is processing task"), rf"^(?:{_SLOT}|{_TEXT}(?:slot is )?|{_JSON}(?:slot is )?)$"),
+    _of_request(
         "release",
-        into="requests*",
-        anchor=("stop processing:", "slot released"),
-        after=_ANY,
-        fields={**_WHO, "n_in_slot": Int(r'(?:n_tokens = |n_past = |n_past=|"n_past":)(\d+)')},
-        need=("slot", "task"),
-        serves=True,
+        ("stop processing:", "slot released"),
+        _ANY,
+        fields={"n_in_slot": Int(r'(?:n_tokens = |n_past = |n_past=|"n_past":)(\d+)')},
     ),
-    Line(
+    _of_request(
         "whole prompt",
-        into="requests*",
-        anchor="new prompt, ",
-        after=rf"^{_SLOT}$",
-        fields={**_WHO, "whole_n": Int(r"(?:n_prompt_tokens|task\.n_tokens) = (\d+)"), "slot_ctx": Int(r"n_ctx_slot = (\d+)")},
-        need=("slot", "task", "whole_n"),
-        serves=True,
+        "new prompt, ",
+        rf"^{_SLOT}$",
+        fields={"whole_n": Int(r"(?:n_prompt_tokens|task\.n_tokens) = (\d+)"), "slot_ctx": Int(r"n_ctx_slot = (\d+)")},
+        need=("whole_n",),
     ),
-    Line(
+    _of_request(
         "cached",
-        into="requests*",
-        anchor=("kv cache rm [", "memory_seq_rm ["),
-        after=rf"^(?:{_SLOT}(?:(?:cached )?n_(?:tokens|past) = \d+, )?|{_TEXT}|{_JSON})$",
-        fields={**_WHO, "p0": Int(r'(?:rm \[|\bp0=|"p0":)(\d+)')},
-        need=("slot", "task", "p0"),
-        serves=True,
+        ("kv cache rm [", "memory_seq_rm ["),
+        rf"^(?:{_SLOT}(?:(?:cached )?n_(?:tokens|past) = \d+, )?|{_TEXT}|{_JSON})$",
+        fields={"p0": Int(r'(?:rm \[|\bp0=|"p0":)(\d+)')},
+        need=("p0",),
     ),
-    Line(
-        "prefilling",
-        into="requests*",
-        anchor="prompt processing, n_tokens",
-        after=rf"^{_SLOT}$",
-        fields={**_WHO, "prefill_s": Num(r", t = +([\d.]+) s\b")},
-        need=("slot", "task"),
-        serves=True,
-    ),
-    Line(
-        "generating",
-        into="requests*",
-        anchor=("n_decoded = ", "n_gen = "),
-        after=rf"^{_SLOT}$",
-        fields=_WHO,
-        need=("slot", "task"),
-        serves=True,
-    ),
+    _of_request("prefilling", "prompt processing, n_tokens", rf"^{_SLOT}$", fields={"prefill_s": Num(r", t = +([\d.]+) s\b")}),
+    _of_request("generating", ("n_decoded = ", "n_gen = "), rf"^{_SLOT}$"),
     Line(
         "re-prefill",
         into="server_events",
@@ -173,6 +153,22 @@ _REQUEST_LINES = (
 )
 
 _EVENT_LINES = (
+    Line(
+        "failed",
+        into="requests*",
+        anchor=("task id = ", "task error"),
+        after=rf"^(?:srv +\S+: +|{_TEXT}|{_JSON})$",
+        fields={"task": Int(r'(?:: task id = |\bid_task=|"(?:id_task|task_id)":)(\d+)')},
+        need=("task",),
+    ),
+    Line(
+        "context-shift",
+        into="server_events",
+        anchor=("slot context shift, ", "context shift, "),
+        after=rf"^{_SLOT}$",
+        fields={"kind": Word("context-shift"), "value": Num(r"\| task (\d+) \|")},
+        serves=True,
+    ),
     Line("arrival", into="server_events", anchor=("chat format: ", "Chat format: "), after=_SRV, fields={"kind": Word("arrival")}),
     Line(
         "defer",
@@ -223,6 +219,27 @@ _EVENT_LINES = (
         anchor="no usable GPU found",
         after=r"^(?:warning: )?$",
         fields={"kind": Word("fallback"), "detail": Word("no-gpu")},
+    ),
+    Line(
+        "no-driver",
+        into="server_events",
+        anchor=("failed to initialize CUDA: ", "failed to initialize ROCm: "),
+        after=r"^ggml_cuda_init: $",
+        fields={"kind": Word("fallback"), "detail": Word("no-gpu")},
+    ),
+    Line(
+        "out of memory",
+        into="server_events",
+        anchor="cudaMalloc failed: out of memory",
+        after=r"^\w+: allocating [\d.]+ MiB on device \d+: $",
+        fields={"kind": Word("error"), "detail": Word("out-of-memory")},
+    ),
+    Line(
+        "not loaded",
+        into="server_events",
+        anchor="failed to load model",
+        after=r"^(?:main|srv +\S+): +$",
+        fields={"kind": Word("error"), "detail": Word("model-not-loaded")},
     ),
     Line(
         "cuda-error",
@@ -391,6 +408,14 @@ _CONFIG_LINES = (
         after=r"^(?:\w+: +)?$",
         fields={"meta_devices": Int(r"from (\d+) devices")},
     ),
+    Line(
+        "virtual devices",
+        into="server_config*",
+        anchor="emulating ",
+        after=r"^ggml_cuda_init: $",
+        fields={"physical_n": Int(r" virtual device\(s\) on (\d+) physical device")},
+        need=("physical_n",),
+    ),
     Line("graph split mode", into="server_config*", anchor="Estimated model buffer size per device", after=r"^(?:\w+: +)?$"),
     Line(
         "context",
@@ -401,6 +426,7 @@ _CONFIG_LINES = (
         after=r"^$",
         fields={
             "n_ctx": Int(r": n_ctx += +(\d+)"),
+            "seq_max": Int(r": n_seq_max += +(\d+)"),
             "n_ctx_seq": Int(r": n_ctx_(?:per_)?seq += +(\d+)"),
             "n_batch": Int(r": n_batch += +(\d+)"),
             "n_ubatch": Int(r": n_ubatch += +(\d+)"),
@@ -575,7 +601,8 @@ WITH known AS (
     FROM pasted WHERE life > 0 GROUP BY run, life
     HAVING max(line) - min(line) <= 6 AND count(*) FILTER (kind = 'prompt') = 1 AND count(*) FILTER (kind = 'decode') = 1
 ), gone AS (
-    SELECT run, task, min(line) AS line FROM staged WHERE kind = 'cancel' GROUP BY run, task
+    SELECT run, task, min(line) AS line, bool_or(kind = 'failed') AS failed FROM staged WHERE kind IN ('cancel', 'failed')
+    GROUP BY run, task
 ), timing_runs AS (
     SELECT run, bool_or(timed) AS prints_timings FROM lives GROUP BY run
 ), both_kinds AS (
@@ -585,7 +612,7 @@ WITH known AS (
         l.prompt_n, coalesce(CASE WHEN l.launched THEN l.p0 END, CASE WHEN l.whole_n >= l.prompt_n THEN l.whole_n - l.prompt_n END)
             AS cached_n,
         l.output_n, l.drafted_n, l.accepted_n, l.prompt_ms, l.decode_ms,
-        CASE WHEN g.task IS NOT NULL OR (l.launched AND l.released AND NOT l.timed AND r.prints_timings) THEN 'cancelled'
+        CASE WHEN g.failed THEN 'failed' WHEN g.task IS NOT NULL OR (l.launched AND l.released AND NOT l.timed AND r.prints_timings) THEN 'cancelled'
              WHEN l.timed THEN 'ok' END AS status
     FROM lives l LEFT JOIN gone g ON g.run = l.run AND g.task = l.task AND g.line > l.line AND NOT l.timed
     JOIN timing_runs r ON r.run = l.run
@@ -627,10 +654,13 @@ WITH {_SECTIONS}, buffers AS (
         'launch', 'release')
     GROUP BY b.run HAVING max(s.line) > max(b.line)
 ), splits AS (
-    SELECT run, min(line) AS line, count(DISTINCT device) FILTER (gpu) AS gpus, count(*) FILTER (gpu OR remote) AS all_devices,
-        count(DISTINCT device) FILTER (gpu OR remote) AS places,
+    -- several CUDA devices may be made of one card
+    SELECT run, min(line) AS line, least(count(DISTINCT device) FILTER (gpu), any_value(physical)) AS gpus,
+        least(count(*) FILTER (gpu), any_value(physical)) + count(*) FILTER (remote) AS all_devices,
+        least(count(DISTINCT device) FILTER (gpu), any_value(physical)) + count(DISTINCT device) FILTER (remote) AS places,
         bool_or(buffer LIKE '%\\_Split' ESCAPE '\\') AS split_rows, bool_or(buffer = 'Meta') AS meta
-    FROM buffers WHERE run IN (FROM loads) GROUP BY run
+    FROM buffers LEFT JOIN (SELECT run, min(physical_n) AS physical FROM staged GROUP BY run) USING (run)
+    WHERE run IN (FROM loads) GROUP BY run
 ), graph AS (SELECT run, true AS graph_mode FROM staged WHERE kind = 'graph split mode' GROUP BY run
 ), slots AS (
     SELECT run, arg_min(line, line) FILTER (n_slots IS NOT NULL) AS n_line, arg_max(n_slots, line) AS n_slots,
@@ -652,13 +682,39 @@ WITH {_SECTIONS}, buffers AS (
     UNION ALL
     SELECT run, line, command_n FROM staged WHERE kind = 'command' AND command_n IS NOT NULL
         AND line < coalesce((SELECT min(line) FROM staged WHERE task IS NOT NULL), 9223372036854775807)
-), asked AS (
-    SELECT run, min(line) AS line, min(n) AS slots, 'command line' AS source FROM commands
-    WHERE NOT EXISTS (SELECT 1 FROM said) GROUP BY run HAVING count(DISTINCT n) = 1
 ), settings AS (
     SELECT s.* FROM sectioned s LEFT JOIN main_section m ON m.run = s.run
     WHERE m.section IS NULL OR m.section = s.section OR s.kind NOT IN ('context', 'graph splits', 'copies', 'pipeline', 'no-pipeline',
         'flash attention')
+), builds AS (
+    SELECT run, arg_max(build, line) AS build, min(line) AS line, bool_or(stamped) AS stamped FROM staged WHERE build IS NOT NULL GROUP BY run
+), drafts AS (
+    SELECT run FROM staged WHERE kind = 'weights' GROUP BY run HAVING count(*) > 1
+), defaults AS (
+    -- the number that holds where -np is not given; builds of distribution packages (0, 1) tell nothing. From 9151 on the build stands
+    -- in a line with a time; without one it is a program that starts llama-server with options of its own (Ollama)
+    SELECT b.run, b.line, b.build BETWEEN 6925 AND 7432 AS one_is_four,
+        CASE WHEN b.build < 6925 OR (b.build BETWEEN 6958 AND 7432 AND d.run IS NOT NULL) THEN 1 ELSE 4 END AS slots
+    FROM builds b LEFT JOIN drafts d USING (run) WHERE b.build >= 1413 AND (b.build < 9151 OR b.stamped)
+), asked AS (
+    SELECT run, min(line) AS line, min(n) AS slots FROM commands WHERE NOT EXISTS (SELECT 1 FROM said)
+    GROUP BY run HAVING count(DISTINCT n) = 1
+), sequences AS (
+    SELECT run, max(line) AS line, arg_max(seq_max, line) AS slots FROM settings WHERE seq_max > 0 GROUP BY run
+), seen AS (
+    SELECT run, max(slot) + 1 AS slots, max(line) AS line FROM staged WHERE slot IS NOT NULL AND kind NOT IN ('cancel', 'failed') GROUP BY run
+), chosen AS (
+    SELECT run, line, slots, source, origin FROM (
+        SELECT 1 AS rank, run, line, slots, source, 'logged' AS origin FROM said
+        UNION ALL SELECT 2, run, line, slots, 'n_seq_max', 'logged' FROM sequences
+        -- between these builds -np 1 was taken for the default
+        UNION ALL SELECT 3, a.run, a.line, CASE WHEN a.slots = 1 AND d.one_is_four THEN d.slots ELSE a.slots END,
+            CASE WHEN a.slots = 1 AND d.one_is_four THEN 'default' ELSE 'command line' END,
+            CASE WHEN a.slots = 1 AND d.one_is_four THEN 'default' ELSE 'logged' END
+            FROM asked a LEFT JOIN defaults d USING (run)
+        UNION ALL SELECT 4, d.run, d.line, d.slots, 'default', 'default' FROM defaults d
+            JOIN seen s ON s.run = d.run AND s.slots <= d.slots AND s.line > d.line WHERE d.run NOT IN (SELECT run FROM commands)
+    ) QUALIFY row_number() OVER (PARTITION BY run ORDER BY rank) = 1
 ), numbers AS (
     SELECT run, key, arg_max(num, line) AS num, max(line) AS line FROM (
         UNPIVOT (SELECT run, line, build, verbosity, slot_ctx, n_ctx_seq, n_ctx, n_batch, n_ubatch, graph_splits, graph_splits_decode,
@@ -686,10 +742,9 @@ WITH {_SECTIONS}, buffers AS (
         WHEN gpus >= 2 OR places >= 2 THEN 'layer' END AS split
     FROM splits LEFT JOIN graph USING (run)
 ), found AS (
-    SELECT run, line, 'slots' AS key, CAST(slots AS VARCHAR) AS value, CAST(slots AS DOUBLE) AS num, NULL AS num_hi FROM said
-    UNION ALL SELECT run, line, 'slots', CAST(slots AS VARCHAR), CAST(slots AS DOUBLE), NULL FROM asked
-    UNION ALL SELECT run, line, 'slots_source', source, NULL, NULL FROM (FROM said UNION ALL FROM asked)
-    UNION ALL SELECT run, min(line), 'slots_seen', NULL, max(slot) + 1, NULL FROM staged WHERE slot IS NOT NULL AND kind <> 'cancel'
+    SELECT run, line, 'slots' AS key, CAST(slots AS VARCHAR) AS value, CAST(slots AS DOUBLE) AS num, NULL AS num_hi FROM chosen
+    UNION ALL SELECT run, line, 'slots_source', source, NULL, NULL FROM chosen
+    UNION ALL SELECT run, min(line), 'slots_seen', NULL, max(slot) + 1, NULL FROM staged WHERE slot IS NOT NULL AND kind NOT IN ('cancel', 'failed')
         GROUP BY run
     UNION ALL SELECT run, line, key, CAST(CAST(num AS BIGINT) AS VARCHAR), num, NULL FROM last_values
     UNION ALL SELECT run, line, key, word, NULL, NULL FROM words
@@ -713,7 +768,9 @@ WITH {_SECTIONS}, buffers AS (
             'launch', 'pipeline',
             'kv self size')) GROUP BY run, kv_device
 )
-SELECT line, 'llama.cpp' AS server, run, key, value, num, num_hi, 'logged' AS origin FROM found ORDER BY line, key, value
+SELECT f.line, 'llama.cpp' AS server, f.run, key, value, num, num_hi,
+    CASE WHEN key IN ('slots', 'slots_source') THEN c.origin ELSE 'logged' END AS origin
+FROM found f LEFT JOIN chosen c ON c.run = f.run ORDER BY f.line, key, value
 """
 
 _POLLS = """
@@ -844,7 +901,14 @@ _BARE = tuple(  # the lines of a timing block that is one record: only its heade
     for line in _REQUEST_LINES
     if line.kind in ("prompt", "decode", "draft")
 )
-_UNPREFIXED = ("cuda device", "command", "cuda-error", "no-gpu")  # printed before the log is set up, or outside of it
+_UNPREFIXED = (
+    "cuda device",
+    "virtual devices",
+    "command",
+    "cuda-error",
+    "no-gpu",
+    "no-driver",
+)  # printed before the log is set up, or outside of it
 _PREFIXED = tuple(
     line if line.kind in _UNPREFIXED else replace(line, prefixed=True)
     for line in (*_REQUEST_LINES, *_EVENT_LINES, *_CONFIG_LINES, *_MODEL_LINES, *_DEVICE_LINES)

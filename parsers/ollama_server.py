@@ -31,7 +31,7 @@ Traps
 
 from __future__ import annotations
 
-from ..engine.line_format import Int, Line, LineFormat, Num, Sample, Stamp, Text
+from ..engine.line_format import Int, Line, LineFormat, Num, Sample, Stamp, Text, go_duration, go_seconds
 
 _HEAD = r'^(?:level=\w+ source=\S+ msg="?|[\w.]+\.go:\d+: (?:(?:TRACE|DEBUG|INFO|WARN|ERROR) )?)$'
 _SOME = r"[\d.]*[1-9][\d.]*"  # a share that is not zero
@@ -47,11 +47,7 @@ _LINES = (
         fields={
             "code": Int(r"\| +(\d{3}) \|"),
             "took": Text(r"\| \d{3} \| +(\d[\dhm.]*[^\s|\d]{0,4}s) \|"),
-            "took_h": Num(r"\| \d{3} \| +(\d+)h\d"),
-            "took_m": Num(r"\| \d{3} \| +(?:\d+h)?(\d+)m\d"),
-            "took_s": Num(r"\| \d{3} \| +(?:\d+h)?(?:\d+m)?([\d.]+)s \|"),
-            "took_ms": Num(r"\| \d{3} \| +([\d.]+)ms \|"),
-            "took_us": Num(r"\| \d{3} \| +([\d.]+)[^\s\d.|hms]{1,3}s \|"),
+            **go_duration("took", r"\| \d{3} \| +", r" \|"),
             "method": Text(r"\| (GET|POST|HEAD|PUT|DELETE|OPTIONS|PATCH) "),
             "path": Text(rf'\| POST +"({_PATHS})(?:\?[^"]*)?"'),
         },
@@ -199,9 +195,9 @@ _NOISE = (
     'msg="Server listening on ',
 )
 
-_REQUESTS = """
+_REQUESTS = f"""
 WITH timed AS (
-    SELECT *, coalesce(took_us / 1e6, took_ms / 1e3, coalesce(took_h, 0) * 3600 + coalesce(took_m, 0) * 60 + took_s) AS lasted
+    SELECT *, {go_seconds("took")} AS lasted
     FROM staged WHERE kind = 'gin' AND path IS NOT NULL
 )
 SELECT line, 'server' AS origin, 'ollama' AS server, run, CAST(run AS VARCHAR) || ':line ' || CAST(line AS VARCHAR) AS request,

@@ -297,3 +297,79 @@ def test_any_text_any_block_size(pieces: list[str], size: int, newline: bool) ->
     cut, again = rows_of(TOY, text, block=size)
     assert same_rows(whole, cut) is None and counts == again
     check_counts(counts, text, "toy")
+
+
+CLOCKED = LineFormat(
+    name="clocked",
+    server="x",
+    stamps=(
+        Stamp(r"^time=(\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)) ", parse="iso", clock="utc", resolution_s=1e-3),
+        Stamp(r"^\[(\d{4}/\d\d/\d\d \d\d:\d\d:\d\d)\] ", parse="slash", clock="local-no-zone", resolution_s=1.0),
+        Stamp(r"^(\d+\.\d\d\.\d{3}\.\d{3}) ", parse="m.s.ms.us", clock="since-start", resolution_s=1e-6),
+    ),
+    lines=(Line("s", into="server_samples", anchor="stat:", after="^$", fields={"running": Num(r"=(\d+)")}),),
+    samples=(),
+)
+BARE, LOCAL, UTC, NATIVE = (
+    "Sep 18 08:35:17 box x[1]: stat: running=1 \n",
+    "Sep 18 08:35:19 box x[1]: [2026/09/18 08:35:19] stat: running=2 \n",
+    "Sep 18 08:35:20 box x[1]: time=2026-09-18T08:35:20.500+02:00 stat: running=3 \n",
+    "Sep 18 08:35:21 box x[1]: 0.05.250.000 stat: running=4 \nSep 18 08:35:22 box x[1]: 0.06.250.000 stat: running=5 \n",
+)
+LOCAL_ZERO, UTC_ZERO = 1789720500.0, 1789713300.0  # 2026-09-18 08:35, read as UTC, and in the zone +02:00
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "seconds"),
+    [
+        (BARE + LOCAL, "local-no-zone", [LOCAL_ZERO + 17, LOCAL_ZERO + 19]),
+        (BARE * 3 + LOCAL, "local-no-zone", [LOCAL_ZERO + 17] * 3 + [LOCAL_ZERO + 19]),
+        (BARE + UTC, "utc", [UTC_ZERO + 17.5, UTC_ZERO + 20.5]),
+        (LOCAL + BARE + UTC, "utc", [UTC_ZERO + 19.5, UTC_ZERO + 17.5, UTC_ZERO + 20.5]),
+        (NATIVE + BARE, "no-year", [None, None, None]),
+        (NATIVE + LOCAL, "local-no-zone", [LOCAL_ZERO + 21, LOCAL_ZERO + 22, LOCAL_ZERO + 19]),
+        (NATIVE + UTC, "utc", [UTC_ZERO + 21.5, UTC_ZERO + 22.5, UTC_ZERO + 20.5]),
+    ],
+)
+def test_a_journal_without_year_takes_year_and_zone_from_the_stamps_beside_it(text: str, kind: str, seconds: list[float | None]) -> None:
+    rows, _ = rows_of(CLOCKED, text)
+    got = [r["time"] for r in rows["server_samples"]]
+    assert rows["clocks"][0]["kind"] == kind and "quality" not in rows
+    assert all(want is None or abs(t - want) <= 0.5 for t, want in zip(got, seconds)), got
+    assert all(t is not None for t in got) and len({round(t, 6) for t in got}) == len(set(text.splitlines()))
+
+
+def test_wall_clocks_that_drift_apart_are_no_tie() -> None:
+    late = LOCAL.replace("Sep 18 08:35:19", "Sep 18 09:35:19")
+    rows, _ = rows_of(CLOCKED, BARE + LOCAL + late)
+    assert [q["kind"] for q in rows["quality"]] == ["clock-unknown"]
+    assert {r["time"] is None for r in rows["server_samples"]} == {True, False}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"log":"stat: running=4 \\n","stream":"stderr","time":"2026-01-01T00:00:00.5Z"}',
+        '{"log": "stat: running=4 \\n", "stream": "stderr", "time": "2026-01-01T00:00:00.5Z"}',
+        '{"__CURSOR":"s=0","MESSAGE":"stat: running=4 ","_PID":"7","SYSLOG_IDENTIFIER":"toy","__REALTIME_TIMESTAMP":"1767225600500000"}',
+        '{ "__REALTIME_TIMESTAMP" : "1767225600500000", "MESSAGE" : "stat: running=4 " }',
+    ],
+)
+def test_records_in_json(line: str) -> None:
+    rows, counts = rows_of(TOY, line + "\n")
+    assert [(r["running"], r["time"]) for r in rows["server_samples"]] == [(4.0, 1767225600.5)] and counts.lines == 1
+    rows, _ = rows_of(TOY, line.replace("stat: running", "user: stat: running") + "\n")
+    assert "server_samples" not in rows
+
+
+def test_processes_of_one_journal_stay_apart() -> None:
+    line = '{"MESSAGE":"slot id 4 |","_PID":"7","SYSLOG_IDENTIFIER":"toy"}\n{"MESSAGE":"decode time = 1.0 ms","_PID":"8","SYSLOG_IDENTIFIER":"toy"}\n'
+    assert rows_of(TOY, line)[0]["requests"][0]["slot"] is None
+    rows, _ = rows_of(TOY, line.replace('"8"', '"7"'))
+    assert rows["requests"][0]["slot"] == 4
+
+
+def test_pod_and_container_in_front_of_every_line() -> None:
+    pods = "llm-6d4cf56db6-x7k2p main slot id 4 |\nllm-6d4cf56db6-aaaaa main decode time = 1.0 ms\nllm-6d4cf56db6-x7k2p main decode time = 2.0 ms\n"
+    rows, _ = rows_of(TOY, pods)
+    assert [r["slot"] for r in rows["requests"]] == [None, 4]

@@ -110,3 +110,20 @@ def test_any_cut(sample: Sample, share: float) -> None:
 @given(sample=st.sampled_from(PARSER.samples), at=st.integers(0, 2000), byte=st.integers(0, 255))
 def test_any_garbled_byte(sample: Sample, at: int, byte: int) -> None:
     check_garbled(PARSER, sample.text, at, byte)
+
+
+def test_the_slots_of_an_early_server_count_where_the_list_is_whole() -> None:
+    slots = "".join(f" -> Slot {i} - max context: 1024\n" for i in range(3))
+    work = "slot 1 is processing [task id: 3]\n"
+
+    def found(text: str) -> dict[str, float]:
+        return {r["key"]: r["num"] for r in rows_of(PARSER, text)[0].get("server_config", [])}
+
+    assert found(slots + work) == {"slots": 3.0, "n_ctx_slot": 1024.0}
+    assert found(slots) == {}, "more may follow"
+    assert found(slots.split("\n", 1)[1] + work) == {}, "the first ones are missing"
+
+
+def test_parts_of_a_duration() -> None:
+    (row,) = _requests(OLLAMA.replace("100.5ms", "514ns"))
+    assert row["queue_ms"] == pytest.approx(499.999486)

@@ -192,7 +192,6 @@ def test_one_line_of_configuration(line: str, key: str, value: Any) -> None:
 def test_slots_from_the_command_line_lose_against_the_log() -> None:
     text = "llama-server -np 8 \nsrv          init: initializing slots, n_slots = 2\n"
     assert _config(text)["slots"] == 2.0
-    assert "slots" not in _config("build: 5301 (0f1e2d3c) with cc\n"), "no default is assumed: a log without the slot line hides -np too"
 
 
 def _load(*buffers: str) -> str:
@@ -274,6 +273,10 @@ def test_devices() -> None:
     ("line", "kind", "value"),
     [
         ("srv  params_from_: Chat format: Content-only", "arrival", None),
+        ("ggml_cuda_init: failed to initialize CUDA: no CUDA-capable device is detected", "fallback", None),
+        ("ggml_backend_cuda_buffer_type_alloc_buffer: allocating 800.00 MiB on device 0: cudaMalloc failed: out of memory", "error", None),
+        ("srv    load_model: failed to load model, '/m/a.gguf'", "error", None),
+        ("slot update_slots: id  0 | task 57 | slot context shift, n_keep = 0, n_left = 4095, n_discard = 2047", "context-shift", 57.0),
         ("srv  process_sing: no slot is available, defer task, id_task = 57", "defer", 57.0),
         ("srv    load_model: loading model '/x.gguf'", "loading", None),
         ("main: model loaded", "loaded", None),
@@ -302,3 +305,80 @@ def test_any_cut_and_any_byte(text: str, data: st.DataObject) -> None:
     check_cut(PARSER, text, data.draw(st.integers(0, len(text))), DERIVED)
     check_garbled(PARSER, text, data.draw(st.integers(0, len(text))), data.draw(st.integers(0, 255)))
     check_counts(rows_of(PARSER, text)[1], text, "llama-server")
+
+
+def _build(number: int) -> str:
+    return f"build: {number} (0f1e2d3c) with cc\n"
+
+
+WORK = _slot(0, 5, "processing task", func="launch_slot_")
+
+
+def _slots(text: str) -> tuple[Any, Any, Any] | None:
+    rows, _ = rows_of(PARSER, text)
+    found = {r["key"]: r for r in rows.get("server_config", [])}
+    return (found["slots"]["num"], found["slots_source"]["value"], found["slots"]["origin"]) if "slots" in found else None
+
+
+@pytest.mark.parametrize(
+    ("text", "slots"),
+    [
+        (_build(1413) + WORK, (1.0, "default", "default")),
+        (_build(6924) + WORK, (1.0, "default", "default")),
+        (_build(6925) + WORK, (4.0, "default", "default")),
+        (_build(7432) + WORK, (4.0, "default", "default")),
+        (_build(7433) + WORK, (4.0, "default", "default")),
+        (
+            "0.00.037.850 I cmn  common_param: common_params_print_info: build 10590 (0a1b2c3d4) with GNU\n0.01.000.000 I " + WORK,
+            (4.0, "default", "default"),
+        ),
+        ("common_params_print_info: build 10590 (0a1b2c3d4) with GNU\n" + WORK, None),  # Ollama gives -np of its own
+        (_build(1) + WORK, None),
+        (_build(7433), None),  # the log ends before the line that may say otherwise
+        (WORK + _build(7433), None),
+        ("llama-server -m x.gguf\n" + WORK, None),
+        ("llama-server -np 1\n" + _build(6924), (1.0, "command line", "logged")),
+        ("llama-server -np 1\n" + _build(6925), (4.0, "default", "default")),
+        ("llama-server -np 1\n" + _build(7433), (1.0, "command line", "logged")),
+        ("llama-server -np 2\n" + _build(7000), (2.0, "command line", "logged")),
+        ("llama-server -np 2\nllama-server -np 3\n" + _build(7000), None),
+        (_build(7000) + "srv    load_model: initializing slots, n_slots = 1\n", (1.0, "n_slots", "logged")),
+        (_build(7000) + "llama_context: n_seq_max     = 6\n", (6.0, "n_seq_max", "logged")),
+        (_build(6000) + _slot(1, 5, "processing task", func="launch_slot_"), None),
+        (_build(7000) + _slot(3, 5, "processing task", func="launch_slot_"), (4.0, "default", "default")),
+    ],
+)
+def test_slots_by_build(text: str, slots: tuple[Any, Any, Any] | None) -> None:
+    assert _slots(text) == slots
+
+
+def test_a_draft_model_keeps_one_slot_in_the_builds_that_say_so() -> None:
+    weights = "llama_model_loader: loaded meta data with 30 key-value pairs and 300 tensors from /m/a.gguf (version GGUF V3 (latest))\n"
+    for build, number in ((6925, 4.0), (6958, 1.0), (7432, 1.0), (7433, 4.0)):
+        found = _slots(_build(build) + weights * 2 + WORK)
+        assert found is not None and found[0] == number
+
+
+def test_an_error_line_makes_a_request_failed_not_cancelled() -> None:
+    timed = _slot(1, 9, "prompt eval time = 7.00 ms / 3 tokens (")
+    launch = _slot(0, 5, "processing task", func="launch_slot_")
+    error = "srv    send_error: task id = 5, error: the request exceeds the available context size, try increasing it\n"
+    release = _slot(0, 5, "stop processing: n_tokens = 0, truncated = 0", func="release")
+    for text in (launch + error + release, launch + release + error):
+        assert [r["status"] for r in _requests(timed + text)] == ["ok", "failed"]
+    text = 'ERR [   send_error] task error | tid="1" timestamp=1746000030 id_multi=-1 id_task=5 error="too long"\n'
+    assert [r["status"] for r in _requests(launch + text)] == ["failed"]
+    assert "too long" not in str(rows_of(PARSER, launch + text)[0])
+
+
+def test_devices_made_of_one_card_are_one_place() -> None:
+    emulated = "ggml_cuda_init: emulating 4 virtual device(s) on 1 physical device(s) (GGML_CUDA_DEVICES)\n"
+    got = _config(emulated + _load("CUDA0", "CUDA1", "CUDA2", "CUDA3"))
+    assert got["split_devices"] == 1.0 and "split" not in got
+    got = _config(emulated.replace("1 phys", "2 phys") + _load("CUDA0", "CUDA1", "CUDA2", "CUDA3"))
+    assert got["split_devices"] == 2.0 and got["split"] == "layer"
+
+
+def test_steps_of_a_block_that_a_console_wrapped() -> None:
+    text = _slot(0, 1, "prompt eval time = 10.00 ms / 2 tokens") + _slot(0, 1, "eval time = 1000.00 ms / 11 tokens ( 100.00 ms p")
+    assert _requests(text + "er token, 10.00 tokens per second)\n")[0]["decode_steps"] == 10.0
