@@ -493,17 +493,18 @@ def _cards(store: Store, clocks: dict[int, Clock]) -> list[tuple[Clock, Spans, S
 
 
 def _card(store: Store, clock: Clock) -> tuple[Clock, Spans, Spans, float] | None:
-    for column in ("util_gpu", "power_w"):
+    for column, least, share in (("util_gpu", 15.0, 0.1), ("power_w", 20.0, 0.2)):
         rows = store.con.execute(_ROUNDS.format(column=column), [clock.source_id]).fetchall()
         if len(rows) < 20:
             continue
         values = sorted(v for _, v in rows)
         low, high = values[len(values) // 20], values[-1 - len(values) // 20]
-        if high - low < (15.0 if column == "util_gpu" else 20.0):
+        if high - low < least:
             continue
         steps = sorted(b[0] - a[0] for a, b in itertools.pairwise(rows) if b[0] > a[0])
         step = steps[len(steps) // 2] if steps else 1.0
-        line = (low + high) / 2
+        # near the idle level: a prefill on all cards may read several times what decode reads, and both are work
+        line = low + max(share * (high - low), 0.5 * least)
         busy = merge([(t - step, t) for t, v in rows if v > line], 0.5 * step)
         seen = merge([(t - step, t) for t, _ in rows], 2.5 * step)
         return clock, busy, seen, step
