@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -137,24 +138,27 @@ def _analyze(paths: tuple[str, ...], settings: Settings, out: Path | None, form:
     from .write import prepare, write
 
     build = prepare(out) if out else None
-    renderer = None
+    drawer, viewed = None, None
     if build:
-        from .report.charts import Renderer
+        from .report import charts
 
-        renderer = Renderer()
+        drawer = charts.Drawer()
+        viewed = partial(charts.ask_of_views, drawer)
     stdin = sys.stdin.buffer if "-" in paths else None
     try:
-        analysis = run(paths, settings, trace=build / "trace.duckdb" if build else None, stdin=stdin, progress=_progress(quiet))
+        analysis = run(
+            paths, settings, trace=build / "trace.duckdb" if build else None, stdin=stdin, progress=_progress(quiet), viewed=viewed
+        )
         _check_gate(gate, analysis.result)
         if not quiet:
             _print(analysis, form, out)
         if timings:
             _print_timings(analysis.result)
-        if build and out:
-            write(analysis, build, out, _command(paths, settings, out), renderer)
+        if build and out and drawer:
+            write(analysis, build, out, _command(paths, settings, out), drawer)
     except BaseException:
-        if renderer:
-            renderer.close()
+        if drawer:
+            drawer.close()
         if build:
             shutil.rmtree(build, ignore_errors=True)
         raise
