@@ -137,18 +137,18 @@ def _analyze(paths: tuple[str, ...], settings: Settings, out: Path | None, form:
     from .analyze import analyze as run
     from .write import prepare, write
 
+    _stays_interruptible()
     build = prepare(out) if out else None
     drawer, viewed = None, None
-    if build:
-        from .report import charts
-
-        drawer = charts.Drawer()
-        viewed = partial(charts.ask_of_views, drawer)
-    stdin = sys.stdin.buffer if "-" in paths else None
     try:
-        analysis = run(
-            paths, settings, trace=build / "trace.duckdb" if build else None, stdin=stdin, progress=_progress(quiet), viewed=viewed
-        )
+        if build:
+            from .report import charts
+
+            drawer = charts.Drawer()  # it starts while the files are read
+            viewed = partial(charts.ask_of_views, drawer)
+        trace = build / "trace.duckdb" if build else None
+        stdin = sys.stdin.buffer if "-" in paths else None
+        analysis = run(paths, settings, trace=trace, stdin=stdin, progress=_progress(quiet), viewed=viewed)
         _check_gate(gate, analysis.result)
         if not quiet:
             _print(analysis, form, out)
@@ -164,6 +164,14 @@ def _analyze(paths: tuple[str, ...], settings: Settings, out: Path | None, form:
         raise
     if gate:
         sys.exit(_gate_code(gate, analysis.result))
+
+
+def _stays_interruptible() -> None:
+    """Ctrl-C ends what waits for a pipe or for the charts: since polars took the signal over, such waiting would go on."""
+    import signal
+
+    if hasattr(signal, "siginterrupt"):
+        signal.siginterrupt(signal.SIGINT, True)
 
 
 def _progress(quiet: bool) -> Any:
@@ -230,6 +238,7 @@ def explain(files: tuple[str, ...], only: str | None, as_json: bool) -> None:
     from .explain import UnknownParser, render
     from .explain import explain as run
 
+    _stays_interruptible()
     try:
         entries = run(files, only, sys.stdin.buffer if "-" in files else None)
     except UnknownParser as problem:
