@@ -32,13 +32,14 @@ def prepare(out: Path) -> Path:
 
 
 def write(analysis: Analysis, build: Path, out: Path, command: str, drawer: Drawer) -> None:
-    """All outputs into `build`, then each moved into `out` in one rename. `drawer` has got the charts of the views already and draws them
-    while the texts are written."""
+    """All outputs into `build`, then each moved into `out` in one rename. `drawer` has got the charts of the views already; while it
+    draws, all that needs no chart is done."""
     from .report import charts, html, markdown, strips
 
     with drawer:
         charts.ask_of_result(drawer, analysis.result)
         text = strips.draw(analysis)
+        analysis.store.close()
         (build / "findings.json").write_text(analysis.result.to_json() + "\n", encoding="utf-8")
         (build / "report.md").write_text(markdown.render(analysis.result, text, command), encoding="utf-8")
         html.template()
@@ -48,7 +49,6 @@ def write(analysis: Analysis, build: Path, out: Path, command: str, drawer: Draw
     folder.mkdir()
     for name, svg in drawn.items():
         (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
-    analysis.store.close()
     publish(build, out)
 
 

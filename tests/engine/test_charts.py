@@ -163,6 +163,13 @@ def test_same_input_same_bytes_in_or_out_of_process(analysis: Analysis, three_ca
     assert charts.draw(analysis, charts.Drawer(python=None)) == three_cards
 
 
+def test_the_views_are_all_that_four_charts_need(three_cards: dict[str, str]) -> None:
+    """They can be drawn while the rules judge: the views do not change any more."""
+    with charts.Drawer(python=None) as held:
+        analyze(CASE, viewed=lambda store: charts.ask_of_views(held, store)).store.close()
+        assert held.drawn() == {name: three_cards[name] for name in ("utilisation", "sweep", "requests", "alignment")}
+
+
 def test_specs_fit_the_schema(analysis: Analysis) -> None:
     import altair as alt
 

@@ -120,7 +120,7 @@ def serve() -> None:
     import gc
     import traceback
 
-    gc.disable()  # it lives for a second, a fifth of which would go into looking for garbage
+    gc.disable()  # looking for garbage takes a sixth of altair's import, and the process lives but a second
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
     picture("ceiling", _warm, None)
