@@ -77,12 +77,14 @@ def analyze(
     trace: Path | None = None,
     stdin: BinaryIO | None = None,
     progress: Callable[[int, int, str], None] | None = None,
+    viewed: Callable[[Store], None] | None = None,
     **options: Any,
 ) -> Analysis:
     """Analyse files and folders.
 
-    `settings` or its fields as keywords (`given=("split=layer",)`). `trace` keeps the database in a file. Raises GivenError for a
-    stated fact that cannot be taken, NothingReadable if no source could be read.
+    `settings` or its fields as keywords (`given=("split=layer",)`). `trace` keeps the database in a file; `viewed` is called when
+    the views are made and before the rules look at them. Raises GivenError for a stated fact that cannot be taken, NothingReadable if no
+    source could be read.
     """
     began = time.perf_counter()
     settings = settings or Settings(**options)
@@ -96,6 +98,8 @@ def analyze(
     readings = _read_all(store, collected, registry, progress)
     _store_given(store, collected, given, settings)
     _judgeable(store, collected, given, settings)
+    if viewed:
+        viewed(store)
     findings, seconds = judge(store, registry.rules, settings.limits)
     primaries, headline = diagnose(store, findings)
     result = _result(store, settings, readings, collected, given)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,6 +101,7 @@ def analyze(
     paths: tuple[str, ...], out: Path | None, form: str, gate: str | None, timings: bool, quiet: bool, debug: bool, **options: Any
 ) -> None:
     """Analyse files and folders and say what limits the server."""
+    _looks_for_little_garbage()
     from .analyze import NothingReadable, Settings
     from .given import GivenError
     from .write import CannotWrite
@@ -136,30 +138,50 @@ def _analyze(paths: tuple[str, ...], settings: Settings, out: Path | None, form:
     from .analyze import analyze as run
     from .write import prepare, write
 
+    _stays_interruptible()
     build = prepare(out) if out else None
-    renderer = None
-    if build:
-        from .report.charts import Renderer
-
-        renderer = Renderer()
-    stdin = sys.stdin.buffer if "-" in paths else None
+    drawer, viewed = None, None
     try:
-        analysis = run(paths, settings, trace=build / "trace.duckdb" if build else None, stdin=stdin, progress=_progress(quiet))
+        if build:
+            from .report import charts
+
+            drawer = charts.Drawer()  # it starts while the files are read
+            viewed = partial(charts.ask_of_views, drawer)
+        trace = build / "trace.duckdb" if build else None
+        stdin = sys.stdin.buffer if "-" in paths else None
+        analysis = run(paths, settings, trace=trace, stdin=stdin, progress=_progress(quiet), viewed=viewed)
         _check_gate(gate, analysis.result)
         if not quiet:
             _print(analysis, form, out)
         if timings:
             _print_timings(analysis.result)
-        if build and out:
-            write(analysis, build, out, _command(paths, settings, out), renderer)
+        if build and out and drawer:
+            write(analysis, build, out, _command(paths, settings, out), drawer)
     except BaseException:
-        if renderer:
-            renderer.close()
+        if drawer:
+            drawer.close()
         if build:
             shutil.rmtree(build, ignore_errors=True)
         raise
     if gate:
         sys.exit(_gate_code(gate, analysis.result))
+
+
+def _looks_for_little_garbage() -> None:
+    """A process of some seconds need not do it often, and not once more when it ends, which would take 0.1 s."""
+    import atexit
+    import gc
+
+    gc.set_threshold(20_000, 20, 20)
+    atexit.register(gc.freeze)
+
+
+def _stays_interruptible() -> None:
+    """Ctrl-C ends what waits for a pipe or for the charts: since polars took the signal over, such waiting would go on."""
+    import signal
+
+    if hasattr(signal, "siginterrupt"):
+        signal.siginterrupt(signal.SIGINT, True)
 
 
 def _progress(quiet: bool) -> Any:
@@ -226,6 +248,7 @@ def explain(files: tuple[str, ...], only: str | None, as_json: bool) -> None:
     from .explain import UnknownParser, render
     from .explain import explain as run
 
+    _stays_interruptible()
     try:
         entries = run(files, only, sys.stdin.buffer if "-" in files else None)
     except UnknownParser as problem:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from .analyze import Analysis
 
 if TYPE_CHECKING:
-    from .report.charts import Renderer
+    from .report.charts import Drawer
 
 NAMES = ("report.html", "report.md", "findings.json", "trace.duckdb", "charts")
 
@@ -31,20 +31,24 @@ def prepare(out: Path) -> Path:
         raise CannotWrite(f"cannot write to {out}: {problem.strerror}; name another folder with --out") from None
 
 
-def write(analysis: Analysis, build: Path, out: Path, command: str, renderer: Renderer | None = None) -> None:
-    """All outputs into `build`, then each moved into `out` in one rename. A `renderer` made before the analysis has started meanwhile."""
+def write(analysis: Analysis, build: Path, out: Path, command: str, drawer: Drawer) -> None:
+    """All outputs into `build`, then each moved into `out` in one rename. `drawer` has got the charts of the views already; while it
+    draws, all that needs no chart is done."""
     from .report import charts, html, markdown, strips
 
-    drawn = charts.draw(analysis, renderer)
-    text = strips.draw(analysis)
-    (build / "findings.json").write_text(analysis.result.to_json() + "\n", encoding="utf-8")
-    (build / "report.md").write_text(markdown.render(analysis.result, text, command), encoding="utf-8")
+    with drawer:
+        charts.ask_of_result(drawer, analysis.result)
+        text = strips.draw(analysis)
+        analysis.store.close()
+        (build / "findings.json").write_text(analysis.result.to_json() + "\n", encoding="utf-8")
+        (build / "report.md").write_text(markdown.render(analysis.result, text, command), encoding="utf-8")
+        html.template()
+        drawn = drawer.drawn()
     (build / "report.html").write_text(html.render(analysis.result, drawn, text, command), encoding="utf-8")
     folder = build / "charts"
     folder.mkdir()
     for name, svg in drawn.items():
         (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
-    analysis.store.close()
     publish(build, out)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -135,6 +137,21 @@ def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
         run("analyze", str(CASE), "--out", str(tmp_path / name / "report"), "--quiet")
     for name in ("report.md", "report.html", "findings.json", *(f"charts/{p.name}" for p in (tmp_path / "a/report/charts").iterdir())):
         assert (tmp_path / "a/report" / name).read_bytes() == (tmp_path / "b/report" / name).read_bytes(), name
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="asks /proc for the processes")
+def test_an_interrupt_while_waiting_for_a_pipe_leaves_nothing_behind(tmp_path: Path) -> None:
+    """Only the analysis itself gets the signal. polars takes it over in a way that lets such waiting go on."""
+    command = [sys.executable, "-m", "gpuverdict", "analyze", "-", "--out", str(tmp_path / "report")]
+    analysing = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE)
+    children = Path(f"/proc/{analysing.pid}/task/{analysing.pid}/children")
+    while not (drawing := children.read_text().split()):
+        assert analysing.poll() is None
+        time.sleep(0.02)
+    time.sleep(0.5)
+    analysing.send_signal(signal.SIGINT)
+    assert analysing.wait(60) == 130
+    assert not any(Path("/proc", pid).exists() for pid in drawing) and not list(tmp_path.iterdir())
 
 
 def test_explain_says_who_reads_what() -> None:

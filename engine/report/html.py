@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..clock import OWN_AXIS
 from ..phrase import number
 from ..result import Finding, Result
 from . import summary
 from .charts import PALETTE, TITLES, budget_of, end, span_text
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 ROWS_OF_WHY = 8  # evidence rows per answer that the first reading needs; all of them are in the folded part
@@ -50,14 +54,11 @@ TOOLS = ("duckdb", "polars", "altair", "vl-convert-python")
 
 def render(result: Result, charts: Mapping[str, str], strips: str = "", command: str = "") -> str:
     """The page. `charts` are SVG texts by name, `strips` the character chart, `command` what made this report."""
-    from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters.update(value=value, label=label, place=place, command=command_of)
     style = _variables() + _file("style.css")
     drawn = {n: {"name": n, "title": TITLES.get(n, n), "reads": READ_THUS.get(n, ""), "svg": Markup(svg)} for n, svg in charts.items()}
-    return environment.from_string(_file("page.html.j2")).render(
+    return template().render(
         result=result,
         figures=[figure for name, figure in drawn.items() if name not in OWN_PLACE],
         own={name: drawn.get(name) for name in OWN_PLACE},
@@ -68,6 +69,16 @@ def render(result: Result, charts: Mapping[str, str], strips: str = "", command:
         versions=_versions(),
         **_parts(result),
     )
+
+
+@cache
+def template() -> Template:
+    """The page to fill in. Compiling it takes longer than filling it: ask for it where there is something to wait for anyway."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters.update(value=value, label=label, place=place, command=command_of)
+    return environment.from_string(_file("page.html.j2"))
 
 
 def _file(name: str) -> str:

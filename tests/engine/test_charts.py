@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
+import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,9 +15,12 @@ import polars as pl
 import pytest
 from gpuverdict.engine import catalog
 from gpuverdict.engine.analyze import Analysis, Settings, _judgeable, analyze
+from gpuverdict.engine.clock import OWN_AXIS
 from gpuverdict.engine.collect import Collected
 from gpuverdict.engine.given import Given
 from gpuverdict.engine.report import charts
+from gpuverdict.engine.report.charts import alignment, budget, ceiling, drawer, look, requests, sweep, utilisation
+from gpuverdict.engine.report.charts.series import thin
 from gpuverdict.engine.result import Answer, Finding, Headline, Primary, Result, ScopeRef
 from gpuverdict.engine.store import Store
 from hypothesis import given, settings
@@ -59,8 +65,9 @@ def drawn(
     overridden: dict[str, float] | None = None,
     primaries: list[Primary] | None = None,
 ) -> dict[str, str]:
+    """What is drawn, in this process, which starts altair but once."""
     result = SimpleNamespace(findings=findings or [], settings={"limits_overridden": overridden or {}}, primaries=primaries or [])
-    return charts.draw(SimpleNamespace(store=store, result=result))  # type: ignore[arg-type]
+    return charts.draw(SimpleNamespace(store=store, result=result), charts.Drawer(python=None))  # type: ignore[arg-type]
 
 
 def says(svg: str) -> str:
@@ -153,39 +160,133 @@ def test_text_and_lines_have_contrast() -> None:
 
 def test_same_input_same_bytes_in_or_out_of_process(analysis: Analysis, three_cards: dict[str, str]) -> None:
     assert charts.draw(analysis) == three_cards
-    assert charts.draw(analysis, charts.Renderer(python=None)) == three_cards
+    assert charts.draw(analysis, charts.Drawer(python=None)) == three_cards
 
 
-@pytest.mark.parametrize("python", ["/nonexistent/python", "/bin/false"])
-def test_a_renderer_process_that_cannot_be_had_changes_nothing(python: str) -> None:
-    spec = {"data": {"values": [{"a": 1}]}, "mark": "point", "encoding": {}}
-    renderer = charts.Renderer(python)
-    assert renderer.svg(spec).startswith("<svg")
-    renderer.close()
-
-
-def test_a_chart_that_ends_the_renderer_is_left_out_and_ends_nothing_else() -> None:
-    """vl-convert aborts its whole process on a control character; names are cleaned before, this is the second wall."""
-    renderer = charts.Renderer()
-    good = {"data": {"values": [{"a": 1}]}, "mark": "point", "encoding": {}}
-    bad = {**good, "title": "\x01"}
-    assert renderer.svg(good).startswith("<svg")
-    assert renderer.svg(bad) == "" and renderer.svg(good) == ""
-    renderer.close()
+def test_the_views_are_all_that_four_charts_need(three_cards: dict[str, str]) -> None:
+    """They can be drawn while the rules judge: the views do not change any more."""
+    with charts.Drawer(python=None) as held:
+        analyze(CASE, viewed=lambda store: charts.ask_of_views(held, store)).store.close()
+        assert held.drawn() == {name: three_cards[name] for name in ("utilisation", "sweep", "requests", "alignment")}
 
 
 def test_specs_fit_the_schema(analysis: Analysis) -> None:
-    result = analysis.result
-    for make in (
-        charts._utilisation(analysis.store),
-        charts._sweep(analysis.store),
-        charts._requests(analysis.store),
-        charts._ceiling(result.findings, {}),
-        charts._alignment(analysis.store),
-        charts._budget(result),
-    ):
-        assert make is not None
-        make().chart.to_dict(validate=True)
+    import altair as alt
+
+    store, result = analysis.store, analysis.result
+    of_views = [(chart.draw, chart.collect(store)) for chart in (utilisation, sweep, requests, alignment)]
+    for draw, data in [*of_views, (ceiling.draw, ceiling.collect(result)), (budget.draw, budget.collect(result))]:
+        assert data is not None
+        spec, _ = look.specified(draw, data)
+        assert spec.pop("background") is None  # Vega takes that for no background; the schema has no word for it
+        alt.Root.validate(spec)
+
+
+# --- the process that draws -------------------------------------------------------------------------------------------------------
+
+SHARES = [{"key": "mbu", "name": "memory", "low": 0.1, "high": 0.3, "lines": [0.4, 0.6]}]
+MISCHIEF = """
+import sys
+from gpuverdict.engine.report.charts import ceiling
+
+def abort(data):
+    import vl_convert
+    vl_convert.vegalite_to_svg({"data": {"values": [{"a": 1}]}, "mark": "point", "encoding": {}, "title": chr(1)}, vl_version="v6_1")
+
+def chatter(data):
+    print("a library that prints")
+    sys.stdout.flush()
+    return ceiling.draw(data)
+
+def fail(data):
+    raise LookupError("no such thing")
+
+def sleep(data):
+    import time
+    time.sleep(600)
+"""
+
+
+@pytest.fixture
+def mischief(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Ways to draw that go wrong, in a module that the process finds because this one does."""
+    (tmp_path / "mischief.py").write_text(MISCHIEF)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "mischief", raising=False)
+    import mischief
+
+    return mischief
+
+
+def asked(held: charts.Drawer, draw: Any = ceiling.draw, data: Any = SHARES) -> str:
+    held.ask("ceiling", draw, data)
+    return held.drawn().get("ceiling", "")
+
+
+@pytest.mark.parametrize("python", ["/nonexistent/python", "/bin/false", "/bin/echo"])
+def test_a_process_that_cannot_be_had_changes_nothing(python: str) -> None:
+    with charts.Drawer(python) as held:
+        assert asked(held) == look.picture("ceiling", ceiling.draw, SHARES)
+
+
+def test_a_program_that_never_answers_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    deaf = tmp_path / "deaf"
+    deaf.write_text("#!/bin/sh\nexec sleep 600\n")
+    deaf.chmod(0o755)
+    monkeypatch.setattr(drawer, "PATIENCE_S", 0.1)
+    with charts.Drawer(str(deaf)) as held:
+        assert asked(held).startswith("<svg")
+
+
+def test_a_chart_that_ends_the_process_is_left_out_and_ends_nothing_else(mischief: Any) -> None:
+    """vl-convert aborts its whole process on a control character; names are cleaned before, this is the second wall."""
+    with charts.Drawer() as held:
+        assert asked(held).startswith("<svg")
+        assert asked(held, mischief.abort) == "" and asked(held) == ""
+
+
+def test_what_is_printed_in_the_process_is_no_answer(mischief: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sitecustomize.py").write_text("print('printed at the start', end='', flush=True)")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
+    with charts.Drawer() as held:
+        assert asked(held, mischief.chatter) == look.picture("ceiling", ceiling.draw, SHARES)
+
+
+@pytest.mark.parametrize("python", [sys.executable, None])
+def test_a_chart_that_cannot_be_drawn_says_why(mischief: Any, python: str | None) -> None:
+    with charts.Drawer(python) as held, pytest.raises((RuntimeError, LookupError), match="no such thing"):
+        asked(held, mischief.fail)
+
+
+def test_large_data_are_not_waited_for_and_closing_leaves_nothing_behind(mischief: Any) -> None:
+    held = charts.Drawer()
+    child = held._child
+    assert child is not None
+    began = time.perf_counter()
+    held.ask("ceiling", mischief.sleep, ["x" * 1000] * 100_000)
+    held.ask("budget", mischief.sleep, None)
+    assert time.perf_counter() - began < 5
+    held.close()
+    assert child.returncode is not None and child.stdin and child.stdin.closed and child.stdout and child.stdout.closed
+    assert held._asked["budget"].cancelled() and held._asked["ceiling"].result() == ""
+    held.close()
+
+
+def test_an_error_in_the_analysis_ends_the_process() -> None:
+    with pytest.raises(KeyboardInterrupt), charts.Drawer() as held:
+        child = held._child
+        raise KeyboardInterrupt
+    assert child is not None and child.returncode is not None
+
+
+def test_neither_process_imports_what_only_the_other_needs() -> None:
+    """That of the reports draws nothing as long as the other lives; that which draws queries nothing."""
+    given = f"import sys; sys.path[:] = {sys.path!r}; "
+    mine = f"from gpuverdict.engine.analyze import analyze; from gpuverdict.engine.report import charts; assert len(charts.draw(analyze({str(CASE)!r}))) == 6"
+    drawing = f"from gpuverdict.engine.report.charts import ceiling, drawer, look; look.picture('ceiling', ceiling.draw, {SHARES!r})"
+    for code, unwanted in ((mine, {"altair", "vl_convert"}), (drawing, {"polars", "duckdb", "pydantic"})):
+        check = f"; print(sorted({unwanted!r} & set(sys.modules)))"
+        assert subprocess.run([sys.executable, "-c", given + code + check], capture_output=True, text=True).stdout == "[]\n"
 
 
 # --- absent, unknown, hostile -----------------------------------------------------------------------------------------------------
@@ -223,8 +324,8 @@ def test_unknown_utilisation_is_no_zero() -> None:
         if row["cycle"] == 7 and row["gpu"] == 1:
             row["util_gpu"] = None
     store = store_of(gpu_samples=rows)
-    panel = store.rows_of(charts._UTIL_PANELS)[0]
-    frame = charts._util_rows(store, panel, 1)
+    panel = store.rows_of(utilisation._RECORDINGS)[0]
+    frame = utilisation._points(store, panel, 1)
     assert frame.filter(pl.col("series") == "gpu1", pl.col("x") == 7.0)["y"].to_list() == [None]
     assert frame.filter(pl.col("series") == "sum", pl.col("x") == 7.0)["y"].to_list() == [None]
     assert panel["low"] == 30.0 and panel["whole"] == 19
@@ -267,7 +368,7 @@ def test_a_peak_among_many_samples_is_kept() -> None:
     store.con.execute(
         "CREATE TABLE s AS SELECT 'a' AS series, i AS x, CASE WHEN i = 77777 THEN 99 ELSE 10 + i % 3 END AS y FROM range(200000) t(i)"
     )
-    frame = charts.thin(store, "SELECT series, x, y FROM s", 1)
+    frame = thin(store, "SELECT series, x, y FROM s", 1)
     assert frame.height <= 2 * charts.WIDTH
     assert frame.filter(pl.col("y") == 99)["x"].to_list() == [77777.0]
     assert frame["y"].min() == 10
@@ -275,7 +376,7 @@ def test_a_peak_among_many_samples_is_kept() -> None:
 
 def test_few_samples_are_all_kept_and_a_hole_breaks_the_line() -> None:
     store = store_of(gpu_samples=samples(20, gap=500))
-    frame = charts._util_rows(store, store.rows_of(charts._UTIL_PANELS)[0], 1)
+    frame = utilisation._points(store, store.rows_of(utilisation._RECORDINGS)[0], 1)
     one = frame.filter(pl.col("series") == "gpu0")
     assert one.filter(pl.col("y").is_not_null()).height == 20
     holes = one.filter(pl.col("y").is_null())["x"].to_list()
@@ -289,7 +390,7 @@ def test_thinning_keeps_extremes_and_invents_nothing(points: list[tuple[int, int
     frame = pl.DataFrame(points, schema={"x": pl.Float64, "y": pl.Float64}, orient="row")
     store.con.execute("CREATE TABLE s (x DOUBLE, y DOUBLE)")
     store.append("s", frame)
-    out = charts.thin(store, "SELECT 'a' AS series, x, y FROM s", series)
+    out = thin(store, "SELECT 'a' AS series, x, y FROM s", series)
     known = {(x, y) for x, y in points if y is not None}
     assert {(x, y) for x, y in zip(out["x"], out["y"]) if y is not None} <= known
     assert out["y"].max() == frame["y"].max() and out["y"].min() == frame["y"].min()
@@ -311,8 +412,8 @@ def request(n: int, slot: int | None, start: float, end: float) -> dict[str, Any
 def test_many_requests_are_merged_per_slot_and_none_is_lost() -> None:
     rows = [request(n, n % 4, (n // 4) * 1.0, (n // 4) * 1.0 + 0.9) for n in range(8000)]
     store = store_of(requests=rows)
-    log = store.rows_of(charts._LOGS)[0]
-    bars = store.query(charts._lanes(log, log["ended"] - log["began"]))
+    log = store.rows_of(requests._LOGS)[0]
+    bars = store.query(requests._lanes(log, log["ended"] - log["began"]))
     assert bars.height == 4 and bars["x2"].max() == pytest.approx(1999.9)
     assert "8000 requests in 2 000 s on 4 slots, at most 4 at a time" in says(drawn(store)["requests"])
 
@@ -329,13 +430,13 @@ def test_running_and_waiting_of_a_server() -> None:
 
 @given(st.lists(st.floats(0, 1e6), min_size=2, max_size=50), st.one_of(st.none(), st.floats(0, 60)))
 def test_clusters_hold_every_response_once(times: list[float], resolution: float | None) -> None:
-    sizes = charts.clusters(sorted(times), resolution)
+    sizes = requests.clusters(sorted(times), resolution)
     assert sum(sizes) == len(times) and all(sizes)
 
 
 def test_clusters_are_not_finer_than_the_clock() -> None:
-    assert charts.clusters([0.0, 0.1, 15.0, 15.2], 0.01) == [2, 2]
-    assert charts.clusters([0.0, 0.0, 2.0, 2.0], 2.0) == [4]
+    assert requests.clusters([0.0, 0.1, 15.0, 15.2], 0.01) == [2, 2]
+    assert requests.clusters([0.0, 0.0, 2.0, 2.0], 2.0) == [4]
 
 
 # --- alignment --------------------------------------------------------------------------------------------------------------------
@@ -366,21 +467,21 @@ def test_sources_lie_on_one_axis_with_their_ties(tied: Store) -> None:
 
 
 def test_samples_that_do_not_count_for_the_load_are_bars_of_their_own(tied: Store) -> None:
-    rows = charts._aligned_rows(tied.rows_of(charts._ON_AXIS))
-    parts = tied.rows_of(charts._SAMPLED.format(began=0.0, ended=119.0, pixel=119.0 / charts.WIDTH))
+    rows = alignment._rows(alignment._on_axis(tied))
+    parts = tied.rows_of(alignment._SAMPLED.format(began=0.0, ended=119.0, pixel=119.0 / charts.WIDTH))
     used = {r["time"] for r in tied.rows_of("SELECT DISTINCT time FROM main.samples_in_load")}
     assert used and [p["used"] for p in parts] == [False, True, False, True, False]
     assert min(used) == parts[1]["x"] > 30 and max(used) == parts[3]["x2"] < 90
     assert all(p["n"] == 120 and p["used_n"] == len(used) for p in parts)
-    assert f"; {len(used)} of 120 sample times count for the load." in charts._aligned_says(rows[0], 0.0, parts)
-    assert [b["kind"] for b in charts._aligned_bars(0, rows[0], parts, 0.0)] == ["outside", "known", "outside", "known", "outside"]
-    assert [b["kind"] for b in charts._aligned_bars(1, rows[1], parts, 0.0)] == ["known"]
+    assert f"; {len(used)} of 120 sample times count for the load." in alignment._says(rows[0], 0.0, parts)
+    assert [b["kind"] for b in alignment._bars(0, rows[0], parts, 0.0)] == ["outside", "known", "outside", "known", "outside"]
+    assert [b["kind"] for b in alignment._bars(1, rows[1], parts, 0.0)] == ["known"]
 
 
 def test_without_load_nothing_is_grey() -> None:
     store = axis_store([{"name": "a.csv", **UTC}, {"name": "b.csv", **UTC}], {"gpu_samples": gpu_rows("a.csv", 20) + gpu_rows("b.csv", 20)})
     svg = drawn(store)["alignment"]
-    assert "No load is known on this axis." in says(svg) and charts.LIGHT["s8"] not in svg
+    assert "No load is known on this axis." in says(svg) and look.LIGHT["s8"] not in svg
 
 
 def test_one_source_on_the_axis_is_no_panel() -> None:
@@ -395,7 +496,7 @@ def test_a_clock_with_an_axis_of_its_own_is_not_drawn() -> None:
         "server_samples": [{"source": "own.log", "line": 1, "time": 3.0}],
     }
     store = axis_store(clocks, tables)
-    assert store.rows_of("SELECT method FROM main.clocks WHERE source_id = 2") == [{"method": charts.OWN_AXIS}]
+    assert store.rows_of("SELECT method FROM main.clocks WHERE source_id = 2") == [{"method": OWN_AXIS}]
     assert "own.log" not in drawn(store)["alignment"]
 
 
@@ -409,7 +510,7 @@ def test_many_files_with_one_tie_are_one_row() -> None:
     names = [f"out/r{n}.json" for n in range(5)]
     rows = [{"source": name, **request(0, 0, float(n), n + 1.0)} for n, name in enumerate(names)]
     clocks = [{"name": name, **UTC, "uncertainty_s": 0.1 * n} for n, name in enumerate(names)] + [{"name": "smi.csv", **UTC}]
-    found = charts._aligned_rows(axis_store(clocks, {"requests": rows, "gpu_samples": gpu_rows("smi.csv", 9)}).rows_of(charts._ON_AXIS))
+    found = alignment._rows(alignment._on_axis(axis_store(clocks, {"requests": rows, "gpu_samples": gpu_rows("smi.csv", 9)})))
     assert [(r["label"], r["uncertainty_s"], r["ended"]) for r in found] == [("r0.json and 4 more", 0.4, 5.0), ("smi.csv", 0.1, 8.0)]
 
 

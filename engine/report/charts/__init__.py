@@ -1,0 +1,43 @@
+"""The charts: SVG text that serves light and dark, a browser page and a plain image viewer, drawn offline by altair.
+
+One module per chart: `collect` asks the store or the result and gives plain data, or None where a chart has none and is not drawn;
+`draw` makes altair's chart of them, in a process of its own (drawer.py).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from . import alignment, budget, ceiling, requests, sweep, utilisation
+from .budget import budget_of, end, span_text
+from .drawer import Drawer
+from .look import PALETTE, TITLES, WIDTH
+
+if TYPE_CHECKING:
+    from ...analyze import Analysis
+    from ...result import Result
+    from ...store import Store
+
+__all__ = ["PALETTE", "TITLES", "WIDTH", "Drawer", "ask_of_result", "ask_of_views", "budget_of", "draw", "end", "span_text"]
+
+
+def ask_of_views(drawer: Drawer, store: Store) -> None:
+    """The charts that need only the views, before any rule has judged."""
+    for name, chart in (("utilisation", utilisation), ("sweep", sweep), ("requests", requests), ("alignment", alignment)):
+        if (data := chart.collect(store)) is not None:
+            drawer.ask(name, chart.draw, data)
+
+
+def ask_of_result(drawer: Drawer, result: Result) -> None:
+    """The charts of what the rules found."""
+    for name, chart in (("ceiling", ceiling), ("budget", budget)):
+        if (data := chart.collect(result)) is not None:
+            drawer.ask(name, chart.draw, data)
+
+
+def draw(analysis: Analysis, drawer: Drawer | None = None) -> dict[str, str]:
+    """Chart name -> SVG text, in the order of TITLES; only those that have data."""
+    with drawer or Drawer() as drawer:
+        ask_of_views(drawer, analysis.store)
+        ask_of_result(drawer, analysis.result)
+        return drawer.drawn()
