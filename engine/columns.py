@@ -44,7 +44,7 @@ TARGETS = {
     **{("ttft", s): f"ttft_{s}_ms" for s in ("p50", "p99")},
     **{("itl", s): f"itl_{s}_ms" for s in ("p50", "p99")},
     ("tpot", "p50"): "tpot_p50_ms",
-    ("e2e", "p99"): "e2e_p99_ms",
+    **{("e2e", s): f"e2e_{s}_ms" for s in ("p50", "p99")},
     **{("wall", s): "wall_s" for s in ("", "mean")},
     **{("req_s", s): "req_s" for s in ("", "mean")},
     **{("aggregate", s): "aggregate_tok_s" for s in ("", "mean", "p50")},

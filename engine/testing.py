@@ -132,10 +132,10 @@ def wrapped(text: str, wrapper: Callable[[int, str], str]) -> str:
     return "\n".join(wrapper(i, line) if i < len(lines) - 1 else line for i, line in enumerate(lines))
 
 
-def check_block_sizes(form: LineFormat, text: str, sizes: Iterable[int] = (50, 700)) -> None:
-    """Rows and counts do not depend on where blocks are cut."""
+def check_block_sizes(form: LineFormat, text: str, sizes: Iterable[int] = ()) -> None:
+    """Rows and counts do not depend on where blocks are cut: within lines, and between them."""
     whole, counts = rows_of(form, text)
-    for size in sizes:
+    for size in sizes or (max(50, len(text) // 20), 700):
         got, again = rows_of(form, text, block=size)
         assert (differs := same_rows(whole, got)) is None, f"{form.name}, blocks of {size} bytes: {differs}"
         assert counts == again, f"{form.name}, blocks of {size} bytes: {again} instead of {counts}"

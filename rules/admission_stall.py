@@ -34,9 +34,9 @@ WITH settings AS (
 ), lines AS MATERIALIZED (
     SELECT
         v.scope_id, v.source_id, v.line, v.server, v.phase, v.running, v.waiting, v.kv_usage, v.prompt_tok_s, v.gen_tok_s, v.new_tokens, v.accept_len,
-        -- SGLang shares its limit between data-parallel ranks, each of which prints its own count
-        floor(l.slots_lo / CASE WHEN v.server = 'sglang' THEN coalesce(s.dp, 1) ELSE 1 END) AS slots, l.slots_origin, l.slots_given, l.slots_ev
-    FROM main.server_in_scope v LEFT JOIN main.slots l USING (scope_id) LEFT JOIN settings s USING (scope_id)
+        -- the limit of the line's own engine or rank
+        floor(l.line_lo) AS slots, l.origin AS slots_origin, l.given AS slots_given, l.ev AS slots_ev
+    FROM main.server_in_scope v LEFT JOIN main.server_limits l ON l.source_id = v.source_id AND l.run = coalesce(v.run, 0)
     WHERE v.running IS NOT NULL AND v.waiting IS NOT NULL
 ), judged AS MATERIALIZED (
     -- unknown counts as unknown: a line without cache usage or limit stalls nobody and clears nobody

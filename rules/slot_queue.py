@@ -33,22 +33,33 @@ WITH base AS (
     FROM main.steps s JOIN main.slots l USING (scope_id)
     WHERE s.r_is_decode AND s.concurrency <= l.slots_lo GROUP BY s.series_key
 ), stats AS (
-    SELECT v.scope_id, v.running, v.waiting, v.kv_usage, v.t, v.line, v.source_id, v.rank, v.engine, l.slots_lo, l.slots_hi
-    FROM main.server_in_scope v JOIN main.slots l USING (scope_id)
+    -- each line beside the limit of its own server, and of its own engine
+    SELECT v.scope_id, v.running, v.waiting, v.kv_usage, v.line, v.source_id, coalesce(v.run, 0) AS run, v.rank, v.engine,
+        l.line_lo, l.line_hi, l.origin, l.given, l.ev
+    FROM main.server_in_scope v LEFT JOIN main.server_limits l ON l.source_id = v.source_id AND l.run = coalesce(v.run, 0)
     WHERE v.phase IS DISTINCT FROM 'prefill' AND v.running IS NOT NULL AND v.waiting IS NOT NULL
 ), steady AS (
     -- from the first to the last line with somebody waiting, so that the drain at the end does not count
-    SELECT *, min(line) FILTER (waiting >= 1) OVER w AS first_wait, max(line) FILTER (waiting >= 1) OVER w AS last_wait
-    FROM stats WINDOW w AS (PARTITION BY scope_id, source_id, engine, rank)
-), pinned AS (
+    SELECT *, line BETWEEN min(line) FILTER (waiting >= 1) OVER w AND max(line) FILTER (waiting >= 1) OVER w AS is_steady
+    FROM stats WINDOW w AS (PARTITION BY scope_id, source_id, run, engine, rank)
+), servers AS (
     SELECT
-        scope_id,
-        avg((running >= slots_hi AND running <= slots_hi)::INT) FILTER (line BETWEEN first_wait AND last_wait) AS pinned_share,
-        count(*) FILTER (line BETWEEN first_wait AND last_wait) AS steady_lines,
-        max(kv_usage) FILTER (line BETWEEN first_wait AND last_wait) AS kv_usage_max,
+        scope_id, source_id, run,
+        avg((running >= line_hi AND running <= line_hi)::INT) FILTER (is_steady) AS pinned_share,
+        count(*) FILTER (is_steady) AS steady_lines, count(*) FILTER (is_steady) / nullif(count(*) FILTER (running + waiting > 0), 0) AS steady_share,
+        min(running) FILTER (is_steady) AS running_least, max(running) FILTER (is_steady) AS running_most,
+        max(kv_usage) FILTER (is_steady) AS kv_usage_max,
         max(waiting) AS waiting_max, avg((waiting = 0)::INT) AS nobody_waits_share, median(running) FILTER (running > 0) AS running_median,
-        count(*) AS lines, min_by({'source_id': source_id, 'line': line}, line, 3) FILTER (waiting >= 1) AS wait_ev
-    FROM steady GROUP BY scope_id
+        count(*) AS lines, count(*) FILTER (running + waiting > 0) AS loaded_lines, min_by({'source_id': source_id, 'line': line}, line, 3) FILTER (waiting >= 1) AS wait_ev,
+        any_value(line_lo) AS line_lo, any_value(line_hi) AS line_hi, any_value(origin) AS origin, any_value(given) AS given, any_value(ev) AS limit_ev
+    FROM steady GROUP BY scope_id, source_id, run
+), pinned AS (
+    -- where several servers ran in the scope: the one that is pinned, and nobody waits only if nobody does at any of them
+    SELECT
+        *, min(nobody_waits_share) OVER (PARTITION BY scope_id) AS least_idle_share, count(*) OVER (PARTITION BY scope_id) AS servers
+    FROM servers QUALIFY row_number() OVER (
+        PARTITION BY scope_id ORDER BY coalesce(pinned_share, 0) >= 0.9 AND waiting_max >= 1 DESC, steady_lines DESC, lines DESC, source_id, run
+    ) = 1
 ), spans AS (
     SELECT scope_id, source_id, run, started_t AS t, 1 AS step FROM main.requests_in_scope WHERE started_t IS NOT NULL AND finished_t > started_t
     UNION ALL
@@ -126,10 +137,35 @@ WITH base AS (
 ), counted AS (
     SELECT source_id, run FROM (SELECT source_id, run, count(*) AS n FROM arrivals GROUP BY ALL) a
     JOIN (SELECT source_id, run, count(*) AS n FROM launches GROUP BY ALL) l USING (source_id, run) WHERE a.n = l.n
+), paired AS (
+    SELECT a.source_id, a.run, l.scope_id, l.started_t - a.t AS wait_s, a.line FROM arrivals a JOIN launches l USING (source_id, run, k) JOIN counted USING (source_id, run)
+    UNION ALL
+    -- servers that print how long a request waited
+    SELECT source_id, coalesce(run, 0), scope_id, coalesce(queue_ms / 1000, started_t - queued_t), line FROM main.requests_in_scope
+    WHERE coalesce(queue_ms, started_t - queued_t) IS NOT NULL
 ), waits AS (
     -- arrivals and launches are both in order of time, so they pair by rank; only where every arrival has its launch
-    SELECT l.scope_id, count(*) FILTER (l.started_t - a.t > 1) AS waited, count(*) AS paired, min_by({'source_id': a.source_id, 'line': a.line}, a.line, 3) AS ev
-    FROM arrivals a JOIN launches l USING (source_id, run, k) JOIN counted USING (source_id, run) GROUP BY l.scope_id
+    SELECT scope_id, count(*) FILTER (wait_s > 1) AS waited, median(wait_s) FILTER (wait_s > 1) AS usual_wait_s, count(*) AS paired,
+        min_by({'source_id': source_id, 'line': line}, line, 3) AS ev
+    FROM paired GROUP BY scope_id
+), crowds AS (
+    -- what each server of these files says of its queue, whether or not its lines could be placed in a scope
+    SELECT v.source_id, coalesce(v.run, 0) AS run, max(v.waiting) AS waiting_most, count(*) FILTER (v.running >= l.line_hi) AS full_lines,
+        quantile_cont(v.running + v.waiting, 0.1) FILTER (v.running > 0) AS crowd, count(*) FILTER (v.running > 0) AS n,
+        min_by({'source_id': v.source_id, 'line': v.line}, v.line, 2) FILTER (v.running > 0) AS ev
+    FROM main.server_samples v LEFT JOIN main.server_limits l ON l.source_id = v.source_id AND l.run = coalesce(v.run, 0)
+    WHERE v.running IS NOT NULL AND v.waiting IS NOT NULL AND v.phase IS DISTINCT FROM 'prefill' GROUP BY ALL
+), silent AS (
+    -- a server that is full with nobody in its queue, or whose every arrival is launched at once: whoever waits, waits elsewhere
+    SELECT
+        coalesce(bool_or(calm), FALSE) AND NOT coalesce(bool_or(busy), FALSE) AS nobody_waits, min(ev) FILTER (calm) AS ev
+    FROM (
+        SELECT full_lines >= 3 AND waiting_most = 0 AS calm, waiting_most >= 1 AS busy, ev[1] AS ev FROM crowds
+        UNION ALL
+        SELECT count(*) >= 3 AND max(wait_s) <= 1, max(wait_s) > 1, min({'source_id': source_id, 'line': line}) FROM paired GROUP BY source_id, run
+    )
+), crowded AS (
+    SELECT min(crowd) AS crowd, min_by(ev, crowd) AS ev FROM crowds WHERE n >= 5
 )
 SELECT
     sc.scope_id,
@@ -143,10 +179,17 @@ SELECT
     s.n_eff / l.slots_hi AS n_eff_over_slots_lo, s.n_eff / l.slots_lo AS n_eff_over_slots_hi,
     s.n_eff / (l.slots_hi * b.n_eff_share) AS n_eff_as_below_lo, s.n_eff / (l.slots_lo * b.n_eff_share) AS n_eff_as_below_hi,
     s.n_eff / sc.concurrency AS n_eff_share,
-    p.pinned_share, p.steady_lines, p.kv_usage_max, p.waiting_max, p.wait_ev AS waiting_max_ev, p.nobody_waits_share, p.running_median, p.lines,
-    p.running_median / sc.concurrency AS running_share,
-    o.full_share, o.busy_max, w.waited, w.ev AS waited_ev, CASE WHEN w.paired >= 3 AND w.waited = 0 THEN 1 ELSE 0 END AS at_once_seen,
+    p.pinned_share, p.steady_lines, p.steady_share, p.kv_usage_max, p.waiting_max, p.wait_ev AS waiting_max_ev, p.least_idle_share AS nobody_waits_share,
+    p.running_median, p.lines, p.loaded_lines, p.line_lo AS limit_lo, p.line_hi AS limit_hi, p.origin AS pinned_share_origin, p.given AS pinned_share_given,
+    p.limit_ev AS pinned_share_ev, p.running_most, p.running_most / nullif(p.running_least, 0) AS running_spread,
+    CASE WHEN p.line_lo = p.line_hi THEN 1 ELSE 0 END AS limit_known,
+    CASE WHEN p.servers = 1 THEN p.running_median / sc.concurrency END AS running_share,
+    o.full_share, o.busy_max, w.waited, w.usual_wait_s, w.ev AS waited_ev, CASE WHEN q.nobody_waits OR (w.paired >= 3 AND w.waited = 0) THEN 1 ELSE 0 END AS at_once_seen,
+    CASE WHEN q.nobody_waits THEN [q.ev] END AS at_once_seen_ev,
     CASE WHEN w.paired IS NULL THEN sc.concurrency END AS offered_by_word,
+    -- a server whose every line shows more requests than this step offers is not the one, or not the only client
+    CASE WHEN cw.crowd > sc.concurrency THEN 1 ELSE 0 END AS more_seen, CASE WHEN cw.crowd > sc.concurrency THEN cw.ev END AS more_seen_ev,
+    coalesce(s.failed_share, 0) AS failed_seen, coalesce((s.latency_slope < 0.5)::INT, 0) AS flat_latency_seen,
     c.peak_overlap, c.ev AS peak_overlap_ev, c.queued_n, c.handoff, c.prefill_share, sc.concurrency / c.peak_overlap AS crowding,
     c.peak_overlap / sc.concurrency AS peak_share,
     -- the limit to try, and the streams that show what it changes
@@ -163,6 +206,7 @@ LEFT JOIN occupancy o USING (scope_id)
 LEFT JOIN waits w USING (scope_id)
 LEFT JOIN client c USING (scope_id)
 LEFT JOIN waves wv USING (scope_id)
+CROSS JOIN silent q CROSS JOIN crowded cw
 """
 
 _TABLE = (
@@ -203,6 +247,8 @@ RULE = Rule(
         "handed_over": Limit(0.8, "of the queued requests", "a few may fall between two ends"),
         "prefill_small": Limit(0.3, "of the queued time to first token", "above that the prefill itself may be what they wait for"),
         "nearly_peak": Limit(0.95, "of the offered streams", "all but the moments between two requests"),
+        "few_failures": Limit(0.05, "of the requests", "requests that fail take no slot, and make the total of the others look flat"),
+        "steady_run": Limit(1.02, "most over least", "a number that never moves while somebody waits is a limit"),
         "enough_waits": Limit(3, "requests", "one late launch can be a long decode step"),
     },
     applies=("offered >= 1",),
@@ -211,6 +257,7 @@ RULE = Rule(
             "total and per-stream rate stay while streams grow, and as many decode as there are slots",
             when=(
                 "over_limit > 0",
+                "failed_seen <= few_failures",
                 "r_is_decode >= 1",
                 "x_change <= flat",
                 "r_change <= same_rate",
@@ -225,6 +272,7 @@ RULE = Rule(
             "total and per-stream rate stay while streams grow, and N_eff is that of full slots",
             when=(
                 "over_limit > 0",
+                "failed_seen <= few_failures",
                 "r_is_decode >= 1",
                 "x_change <= flat",
                 "r_change <= same_rate",
@@ -240,8 +288,8 @@ RULE = Rule(
             when=("pinned_share >= pinned", "waiting_max >= 1", "steady_lines >= enough_lines"),
             uses=("server", "config"),
             rivals=("kv",),
-            says="Requests wait while {slots:} run, which is the limit. In {pinned_share:share} of {steady_lines:int} lines, with up to {waiting_max:int} waiting "
-            "and the KV cache at {kv_usage_max:share} at most.",
+            says="Requests wait while {limit:} run, which is the limit. In {pinned_share:share} of the {steady_lines:int} lines from the first to the last wait (of "
+            "{loaded_lines:int} under load), with up to {waiting_max:int} waiting and the KV cache at {kv_usage_max:share} at most.",
         ),
         Route(
             "all slots are busy and requests arrive long before they are launched",
@@ -260,6 +308,7 @@ RULE = Rule(
                 "prefill_share <= prefill_small",
             ),
             uses=("client", "config"),
+            rivals=("pool",),
             says="{offered:int} streams wait for {slots:slots}. At most {peak_overlap:int} answers stream at a time, and {handoff:share} of {queued_n:int} queued requests "
             "got their first token right after another's last.",
         ),
@@ -267,7 +316,7 @@ RULE = Rule(
     ruled_out=(
         Route(
             "no more requests than slots",
-            when=("over_limit <= 0",),
+            when=("over_limit <= 0", "more_seen <= 0"),
             uses=("config",),
             says="No request waits for a slot. {offered:int} offered, {slots:slots}.",
         ),
@@ -292,6 +341,27 @@ RULE = Rule(
     ),
     fits=(
         Route(
+            "always the same number runs while requests wait and the cache has room",
+            when=(
+                "limit_known <= 0",
+                "running_spread <= steady_run",
+                "waiting_max >= 1",
+                "steady_lines >= enough_lines",
+                "kv_usage_max < kv_free",
+            ),
+            uses=("server",),
+            rivals=("other_limit",),
+            says="Requests wait while {running_most:int} run, in all of {steady_lines:int} lines, with the KV cache at {kv_usage_max:share} at most. The limit of the server is not in "
+            "these files.",
+        ),
+        Route(
+            "requests wait in the server's queue",
+            when=("waited >= enough_waits",),
+            uses=("server",),
+            rivals=("other_limit",),
+            says="Requests wait in the server's queue. {waited:int} of them for more than 1 s, {usual_wait_s:s} in the middle.",
+        ),
+        Route(
             "responses of equal length are complete in groups of the same size",
             when=("gap_ratio >= clear_gap", "length_cv <= equal_lengths", "even_groups >= 1"),
             uses=("client",),
@@ -309,7 +379,7 @@ RULE = Rule(
         ),
         Route(
             "total and per-stream rate stay while streams grow, and far fewer decode than are offered",
-            when=("x_change <= flat", "r_change <= same_rate", "n_eff_share <= few_decode"),
+            when=("x_change <= flat", "r_change <= same_rate", "n_eff_share <= few_decode", "failed_seen <= few_failures"),
             uses=("bench",),
             rivals=("other_cap",),
             says="Only {n_eff:} of {offered:int} streams decode at a time. {x:tok/s} at {offered:int} streams is what {ref_concurrency:int} gave, each stream still gets {r:tok/s}, and "
@@ -318,14 +388,19 @@ RULE = Rule(
     ),
     rivals={
         "pool": Rival(
-            "a client that keeps just as many requests open as there are slots",
-            closed=("at_once_seen <= 0",),
-            settle="raise the slot limit: with a client pool nothing changes",
+            "a client or a proxy that keeps just as many requests open as there are slots: at the server nobody waits",
+            closed=("at_once_seen <= 0", "flat_latency_seen <= 0"),
+            settle="the server's waiting count during the run; or raise the slot limit: with a pool or a proxy in front nothing changes",
         ),
         "kv": Rival(
             "the KV cache is full, not the slots",
             closed=("kv_usage_max < kv_free",),
             settle="the KV cache usage of the server during the run (statistics lines, /metrics)",
+        ),
+        "other_limit": Rival(
+            "a token budget per step, memory or another limit than the slots",
+            closed=("over_limit > 0", "pinned_share >= pinned"),
+            settle="the server's own limit: its start-up log or command line, or --given slots=N",
         ),
         "other_cap": Rival(
             "something else lets only that many through: a client pool, a proxy, a semaphore",

@@ -32,7 +32,7 @@ WITH benches AS (
         count(DISTINCT c.value) AS variants,
         NULL::VARCHAR[] AS given,
         min_by({'source_id': c.source_id, 'line': c.line}, c.line, 2) AS ev
-    FROM reach r JOIN main.server_config c ON c.source_id = r.source_id AND coalesce(c.run, 0) = r.run
+    FROM reach r JOIN main.server_settings c ON c.source_id = r.source_id AND coalesce(c.run, 0) = r.run
     WHERE c.key NOT IN ('device_model_mib')
     GROUP BY r.scope_id, c.key
 ), stated AS (

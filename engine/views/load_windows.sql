@@ -1,12 +1,14 @@
--- Stretches of time with at least one request in flight, from the best origin there is: a server beats a client. Pieces closer than
--- 50 ms are one window. `band` groups windows by how many requests ran at most: 1, 2-3, 4-7, 8-15, ... `in_step`: requests of a sweep
+-- Stretches of time with at least one request in flight, from the best origin there is: servers beat clients, and each server's requests
+-- beat its statistics. Pieces closer than 50 ms are one window. `band` groups windows by how many requests ran at most: 1, 2-3, 4-7, 8-15, ... `in_step`: requests of a sweep
 -- step ran in it.
 WITH ranked AS (
     SELECT
         *, CASE origin WHEN 'server requests' THEN 1 WHEN 'server statistics' THEN 2 WHEN 'client requests' THEN 3 ELSE 4 END AS rank
     FROM main.in_flight
+), own AS (
+    SELECT *, min(rank) OVER (PARTITION BY source_id) AS own_best, min(rank) OVER () AS best FROM ranked
 ), best AS (
-    FROM ranked WHERE rank = (SELECT min(rank) FROM ranked)
+    SELECT * EXCLUDE (own_best, best) FROM own WHERE CASE WHEN best <= 2 THEN rank = own_best AND rank <= 2 ELSE rank = best END
 ), busy AS (
     SELECT *, max(ended) OVER (ORDER BY began, ended ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS so_far FROM best WHERE n >= 1
 ), numbered AS (

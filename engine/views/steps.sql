@@ -8,6 +8,8 @@ WITH rows_of AS (
         median(b.aggregate_tok_s) FILTER (b.aggregate_counts = 'total') AS x_total,
         median(b.per_stream_tok_s) AS r,
         min(b.per_stream_counts) AS r_counts, count(DISTINCT b.per_stream_counts) AS r_meanings,
+        sum(b.failed) / nullif(sum(coalesce(b.requests, b.completed + b.failed)), 0) AS failed_share,
+        median(coalesce(b.e2e_mean_ms, b.e2e_p50_ms)) AS latency_ms,
         median(b.wall_s) AS wall_s, median(coalesce(b.completed, b.requests)) AS requests, count(*) AS repeats,
         min_by({'source_id': b.source_id, 'line': b.line}, b.line, 3) AS ev
     FROM main.scopes sc
@@ -49,6 +51,7 @@ WITH rows_of AS (
         ln(g.x / p.x) / ln(g.concurrency / p.concurrency) AS x_slope,
         ln(g.r / p.r) / ln(g.concurrency / p.concurrency) AS r_slope,
         ln((g.x / g.r) / (p.x / p.r)) / ln(g.concurrency / p.concurrency) AS n_eff_slope,
+        ln(g.latency_ms / p.latency_ms) / ln(g.concurrency / p.concurrency) AS latency_slope,
         row_number() OVER (PARTITION BY g.scope_id ORDER BY p.concurrency DESC NULLS LAST) AS nearest
     FROM gated g
     LEFT JOIN gated p ON p.series_key = g.series_key AND p.concurrency <= g.concurrency / 1.5 AND p.x > 0 AND p.r > 0

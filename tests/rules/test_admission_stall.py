@@ -74,7 +74,8 @@ def sglang(new_tokens: float, **settings: Any) -> Any:
     [
         (300.0, {}, "confirmed"),
         (8192.0, {}, "fits"),
-        (300.0, {"data_parallel": 12}, "cannot-tell"),
+        # the limit is that of one rank already
+        (300.0, {"data_parallel": 12, "slots": 4}, "cannot-tell"),
         (300.0, {"data_parallel": 2}, "confirmed"),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 from gpuverdict.engine.result import Finding
 from gpuverdict.rules.shared_gpu import RULE
 
-from .small_store import Rows, findings, samples, served, store_of
+from .small_store import Rows, config, findings, samples, served, store_of
 
 SERVER = {"pid": 100, "name": "vllm", "kind": "C", "util_gpu": 80.0, "mem_used": 60_000.0}
 
@@ -67,6 +67,7 @@ def test_processes_that_nothing_ties_to_load_only_fit() -> None:
 @pytest.mark.parametrize(("util", "expected"), [(40.0, "fits"), (0.0, "cannot-tell")])
 def test_kernels_while_nothing_is_in_flight_fit(util: float, expected: str) -> None:
     read = samples(100, 1, util_gpu=lambda s, g: util if s < 50 else 95.0)
-    store = store_of(gpu_samples=read, requests=served([(1060.0, 1099.0)]))
+    started = config(server="llama.cpp", slots=4)  # a log that shows the server's start says that nothing was served before
+    store = store_of(gpu_samples=read, requests=served([(1060.0, 1099.0)]), server_config=started)
     (found,) = [f for f in findings(RULE, store).values() if f.scope.kind == "regime"]
     assert found.verdict == expected

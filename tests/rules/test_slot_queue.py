@@ -71,7 +71,10 @@ def test_an_estimated_slot_number_confirms_nothing() -> None:
         ({"running": 32.0, "waiting": 20.0}, 32, "fits"),
         ({"running": 40.0, "waiting": 20.0, "kv_usage": 0.4}, 256, "cannot-tell"),
         ({"running": 32.0, "waiting": 0.0, "kv_usage": 0.4}, 32, "cannot-tell"),
-        ({"running": 32.0, "waiting": 20.0, "kv_usage": 0.4}, None, "cannot-tell"),
+        # a number that never moves while requests wait is a limit, though nothing says which
+        ({"running": 32.0, "waiting": 20.0, "kv_usage": 0.4}, None, "fits"),
+        ({"running": 32.0, "waiting": 20.0, "kv_usage": 0.97}, None, "cannot-tell"),
+        ({"running": lambda i: 30.0 + i % 3, "waiting": 20.0, "kv_usage": 0.4}, None, "cannot-tell"),
     ],
 )
 def test_from_running_and_waiting_counts(values: dict[str, Any], n: float | None, expected: str) -> None:
@@ -186,3 +189,79 @@ def test_slots_that_requests_were_seen_in_are_a_lower_bound(
     settings = config(source_id=3, server="llama.cpp", origin="logged", slots_seen=seen)
     store = store_of(bench_steps=table(rows), server_config=settings, zone={0: "none", 3: "none"})
     assert verdict(RULE, store, label).verdict == expected
+
+
+def test_the_limit_is_that_of_the_line_s_own_server() -> None:
+    """Sixteen slots of a llama-server say nothing about what vLLM runs beside it."""
+    vllm = lines(20, running=16.0, waiting=9.0, kv_usage=0.3)
+    llama = served([(5000.0, 5010.0), (5020.0, 5030.0)], source_id=1)
+    other = config(source_id=1, server="llama.cpp", slots=16)
+    found = findings(RULE, store_of(server_samples=vllm, requests=llama, server_config=other))
+    assert "confirmed" not in {f.verdict for f in found.values()}
+    both = findings(RULE, store_of(server_samples=vllm, requests=llama, server_config=other + config(slots=16)))
+    assert "confirmed" in {f.verdict for f in both.values()}
+
+
+def test_the_limit_of_one_engine() -> None:
+    """Two data-parallel engines of 8: one is full and queues, the other has room."""
+    full = [{**r, "engine": 0} for r in lines(20, running=8.0, waiting=5.0, kv_usage=0.3)]
+    free = [{**r, "engine": 1, "line": r["line"] + 500} for r in lines(20, running=2.0, waiting=0.0, kv_usage=0.1)]
+    limits = config(data_parallel=2, slots=16, slots_per_engine=8)
+    found = findings(RULE, store_of(server_samples=full + free, server_config=limits))
+    assert [f.sentence.split(".")[0] for f in found.values() if f.verdict == "confirmed"] == [
+        "Requests wait while 8 run, which is the limit"
+    ]
+
+
+def test_a_server_in_which_nobody_waits_keeps_the_pool_open() -> None:
+    """The table says eight at four slots; the server's own lines say that it is full and nobody waits."""
+    calm = lines(20, source_id=3, running=4.0, waiting=0.0, kv_usage=0.3)
+    busy = lines(20, source_id=3, running=4.0, waiting=lambda i: float(i % 2), kv_usage=0.3)
+    for server_samples, expected in ((calm, "fits"), (busy, "confirmed")):
+        store = store_of(bench_steps=table(QUEUE), server_config=slots(4), server_samples=server_samples, zone={0: "none"})
+        assert verdict(RULE, store, "c=8").verdict == expected
+
+
+def test_a_server_that_always_has_more_is_not_offered_less() -> None:
+    busy = lines(20, source_id=3, running=8.0, waiting=8.0, kv_usage=0.3)
+    store = store_of(bench_steps=table(QUEUE), server_config=slots(8), server_samples=busy, zone={0: "none"})
+    assert verdict(RULE, store, "c=4").verdict != "ruled-out"
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({}, "confirmed"),
+        ({"requests": 64.0, "failed": 1.0}, "confirmed"),
+        ({"requests": 64.0, "failed": 30.0}, "cannot-tell"),
+        ({"e2e_mean_ms": 14_600.0}, "confirmed"),
+        # by Little's law a queue would double the latency
+        ({"e2e_mean_ms": 7400.0}, "fits"),
+    ],
+)
+def test_failures_and_latency_speak_against_a_queue(more: dict[str, float], expected: str) -> None:
+    rows = table(QUEUE)
+    rows[-2] |= {"e2e_mean_ms": 7300.0}
+    rows[-1] |= more
+    store = store_of(bench_steps=rows, server_config=slots(4), zone={0: "none", 3: "none"})
+    assert verdict(RULE, store, "c=8").verdict == expected
+
+
+def test_waits_that_the_server_prints() -> None:
+    spans = [(1000.0 + 10 * k, 1010.0 + 10 * k) for k in range(12)]
+    store = store_of(requests=served(spans, server="tgi", queue_ms=9000.0))
+    assert {f.verdict for f in findings(RULE, store).values()} == {"fits"}
+    store = store_of(requests=served(spans, server="tgi", queue_ms=3.0))
+    assert {f.verdict for f in findings(RULE, store).values()} == {"cannot-tell"}
+
+
+@pytest.mark.parametrize(
+    ("mib", "name", "expected"),
+    [(46068.0, "NVIDIA L40S", 256), (81559.0, "NVIDIA H100 80GB HBM3", 1024), (81920.0, "NVIDIA A100-SXM4-80GB", 256)],
+)
+def test_the_card_decides_vllm_s_default(mib: float, name: str, expected: int) -> None:
+    default = [{**r, "num_hi": 1024.0, "origin": "default"} for r in config(slots=256)]
+    samples = lines(20, running=float(expected), waiting=9.0, kv_usage=0.3)
+    card = [{"source_id": 1, "line": 1, "gpu": 0, "name": name, "memory_mib": mib}]
+    found = findings(RULE, store_of(server_samples=samples, server_config=default, gpus=card))
+    assert [f.numbers["limit"] for f in found.values() if f.verdict == "confirmed"] == [[expected, expected]]
