@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import polars as pl
 
 from .. import __version__
-from . import alignment, catalog, clock, date_lines, join, steps
+from . import alignment, catalog, clock, contradictions, date_lines, join, steps
 from .collect import Collected, Problem, collect
 from .diagnosis import diagnose
 from .given import Given, GivenError, read_given
@@ -287,6 +287,7 @@ def _judgeable(store: Store, collected: Collected, given: Given, settings: Setti
     steps.match_steps(store)
     join.join(store, tuple(v.name for v in join.VIEWS if v.name != "bench_series"))
     alignment.note_all(store)
+    contradictions.note_contradictions(store)
 
 
 # --- the result -----------------------------------------------------------------------------------------------------------------

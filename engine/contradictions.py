@@ -1,0 +1,38 @@
+"""Facts that the user states against what the files say: the files win, and the difference is told as input quality."""
+
+from __future__ import annotations
+
+from .store import Store
+
+# Stated value beside the printed one, by key. Numbers differ from 2 % on, which is more than any rounding of a printed size.
+_AGAINST = """
+WITH printed AS (
+    SELECT key, value, num AS lo, coalesce(num_hi, num) AS hi, source_id, line FROM main.server_config WHERE origin = 'logged' AND key IN ('split', 'slots', 'server', 'speculation')
+    UNION ALL SELECT 'model.layers', NULL, layers, layers, source_id, line FROM main.models WHERE coalesce(section, 0) = 0
+    UNION ALL SELECT 'model.hidden', NULL, hidden, hidden, source_id, line FROM main.models WHERE coalesce(section, 0) = 0
+    UNION ALL SELECT 'model.params_total_b', NULL, params_total_b, params_total_b, source_id, line FROM main.models WHERE coalesce(section, 0) = 0
+    UNION ALL SELECT 'model.bits_per_weight', NULL, bits_per_weight, bits_per_weight, source_id, line FROM main.models WHERE coalesce(section, 0) = 0
+), compared AS (
+    SELECT
+        g.source_id, g.line, g.key, coalesce(printf('%g', g.num), g.value) AS stated, coalesce(printf('%g', p.lo), p.value) AS told, s.name AS source, p.line AS at_line,
+        CASE WHEN g.num IS NOT NULL THEN p.hi < 0.98 * g.num OR p.lo > 1.02 * g.num ELSE lower(p.value) <> lower(g.value) END AS differs
+    FROM main.given g JOIN printed p USING (key) JOIN raw.sources s ON s.source_id = p.source_id
+), decoded AS (
+    -- more streams decode at a time than there are slots
+    SELECT g.source_id, g.line, g.key, printf('%g', g.num) AS stated, printf('%.3g streams that decode at a time at c=%g', t.n_eff, t.concurrency) AS told,
+        s.name AS source, t.ev[1].line AS at_line
+    FROM main.given g JOIN main.steps t ON t.n_eff > 1.1 * g.num AND t.r_is_decode JOIN raw.sources s ON s.source_id = t.ev[1].source_id WHERE g.key = 'slots'
+)
+SELECT source_id, line, key, stated, min_by(told, at_line) AS told, min_by(source, at_line) AS source, min(at_line) AS at_line
+FROM (SELECT * EXCLUDE (differs) FROM compared WHERE differs UNION ALL FROM decoded) WHERE told IS NOT NULL GROUP BY ALL ORDER BY source_id, line, key
+"""
+
+
+def note_contradictions(store: Store) -> None:
+    """A quality row for every stated fact that a file contradicts."""
+    for row in store.rows_of(_AGAINST):
+        text = f"given: {row['key']} = {row['stated']}, but {row['source']}:{row['at_line']} says {row['told']}: the file counts"
+        store.con.execute(
+            "INSERT INTO raw.quality (source_id, line, kind, n, note) VALUES (?, ?, 'given-contradicted', 1, ?)",
+            [row["source_id"], row["line"], text],
+        )
