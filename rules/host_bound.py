@@ -21,9 +21,7 @@ from ..engine.rule import CAUSE, Experiment, Limit, Rival, Route, Rule
 
 FACTS = """
 WITH ranks AS (
-    SELECT scope_id, min(mean_util) AS least_busy, count(*) AS cards FROM (
-        SELECT scope_id, host, gpu, avg(util_gpu) AS mean_util FROM main.samples_in_load WHERE util_gpu IS NOT NULL GROUP BY scope_id, host, gpu HAVING max(util_gpu) > 2
-    ) GROUP BY scope_id
+    SELECT scope_id, min(util_mean) AS least_busy, count(*) AS cards FROM main.serving_cards GROUP BY scope_id
 ), split AS (
     SELECT scope_id, value AS split FROM main.config_in_scope WHERE key = 'split'
 ), graphs AS (
