@@ -440,6 +440,7 @@ VIEWS: tuple[View, ...] = (
     View("series_pairs", "Pairs of series at the same streams, how much they differ, and what chance gives."),
     View("ab_pairs", "Runs that differ in one recorded thing: which, by how much, and how sure."),
     View("clock_elasticity", "How far a rate follows the SM clock and the memory clock, over runs that differ in nothing else."),
+    View("held_clocks", "Working samples with the flags of power and heat that count.", stored=False),
     View("throttle_arms", "The server's rate with and without flags of power or heat, at the same load."),
     View("kernel_pieces", "Stretches of time in which the kernel intervals of a profiler speak about a scope."),
     View("kernels_in_scope", "Kernel intervals per scope, and how they got there.", stored=False),
