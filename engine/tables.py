@@ -428,6 +428,7 @@ VIEWS: tuple[View, ...] = (
     View("servers", "The server family of each scope, where there is just one."),
     View("steps", "Totals, per-stream rate, effective concurrency and slopes of every step."),
     View("slots", "How many requests the server runs at once, per scope."),
+    View("engine_slots", "How many requests one data-parallel engine runs at once, per scope."),
     View("pace", "Batch, steps per second and tokens per second of decode, as intervals."),
     View("computed_tokens", "Tokens that the cards compute per second, prompts included where they are told."),
     View("gpu_catalog_match", "Cards of the catalogue that the files name."),

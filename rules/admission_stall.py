@@ -26,7 +26,7 @@ from ..engine.rule import STATE, Experiment, Limit, Rival, Route, Rule
 FACTS = """
 WITH settings AS (
     SELECT
-        scope_id, max(num_hi) FILTER (key = 'data_parallel') AS dp, any_value(value) FILTER (key = 'server') AS family,
+        scope_id,
         min(num_lo) FILTER (key = 'max_batched_tokens' AND num_lo > 0) AS batched, any_value(value) FILTER (key = 'speculation') AS speculation,
         coalesce(min(num_lo) FILTER (key = 'chunked_prefill_size' AND num_lo > 0), min(num_lo) FILTER (key = 'max_prefill_tokens' AND num_lo > 0)) AS chunk,
         any_value(ev) FILTER (key IN ('max_batched_tokens', 'chunked_prefill_size', 'max_prefill_tokens')) AS ev
@@ -34,9 +34,9 @@ WITH settings AS (
 ), lines AS MATERIALIZED (
     SELECT
         v.scope_id, v.source_id, v.line, v.server, v.phase, v.running, v.waiting, v.kv_usage, v.prompt_tok_s, v.gen_tok_s, v.new_tokens, v.accept_len,
-        -- SGLang shares its limit between data-parallel ranks, each of which prints its own count
-        floor(l.slots_lo / CASE WHEN v.server = 'sglang' THEN coalesce(s.dp, 1) ELSE 1 END) AS slots, l.slots_origin, l.slots_given, l.slots_ev
-    FROM main.server_in_scope v LEFT JOIN main.slots l USING (scope_id) LEFT JOIN settings s USING (scope_id)
+        -- each data-parallel engine prints its own count, and has its own limit
+        l.slots_lo AS slots, l.slots_origin, l.slots_given, l.slots_ev
+    FROM main.server_in_scope v LEFT JOIN main.engine_slots l USING (scope_id)
     WHERE v.running IS NOT NULL AND v.waiting IS NOT NULL
 ), judged AS MATERIALIZED (
     -- unknown counts as unknown: a line without cache usage or limit stalls nobody and clears nobody
