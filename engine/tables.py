@@ -424,6 +424,8 @@ VIEWS: tuple[View, ...] = (
     View("serving_cards", "The cards of a recording that may serve, and how many are missing or too many."),
     View("util_sums", "Utilisation summed over the serving cards, per sampling round."),
     View("decode_sums", "The sampling rounds that speak about decode.", stored=False),
+    View("idle_stretches", "Sampling rounds in a row in which all serving cards together read next to nothing."),
+    View("asked", "The share of time in which somebody asks, where samples are not placed by a clock."),
     View("serial_idle", "The share of time in which no card of a serial split works, at most."),
     View("servers", "The server family of each scope, where there is just one."),
     View("steps", "Totals, per-stream rate, effective concurrency and slopes of every step."),

@@ -22,16 +22,9 @@ from ..engine.rule import CAUSE, Experiment, Limit, Rival, Route, Rule
 
 FACTS = """
 WITH rounds AS MATERIALIZED (
-    SELECT
-        u.scope_id, u.source_id, u.cycle, u.t, u.time, u.util_sum, u.line, u.cards_missing, u.cards_extra,
-        sum(CASE WHEN u.util_sum > 5 THEN 1 ELSE 0 END) OVER (PARTITION BY u.scope_id, u.source_id ORDER BY u.cycle ROWS UNBOUNDED PRECEDING) AS stretch
-    FROM main.util_sums u WHERE u.complete
-), stretches AS (
-    SELECT scope_id, source_id, stretch, min(cycle) AS first_cycle, max(cycle) AS last_cycle, count(*) AS n, max(t) - min(t) AS lasts_s,
-        min(time) AS began, max(time) AS ended, min(t) AS first_t, max(t) AS last_t, min(line) AS line
-    FROM rounds WHERE util_sum <= 5 GROUP BY scope_id, source_id, stretch
+    SELECT scope_id, source_id, util_sum, line, cards_missing, cards_extra FROM main.util_sums WHERE complete
 ), longest AS MATERIALIZED (
-    SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY scope_id ORDER BY n DESC, source_id, first_cycle) AS rank FROM stretches) WHERE rank = 1
+    SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY scope_id ORDER BY n DESC, source_id, first_cycle) AS rank FROM main.idle_stretches) WHERE rank = 1
 ), sums AS (
     SELECT scope_id, count(*) AS rounds, min(util_sum) AS util_sum_min, avg((util_sum <= 5)::INT) AS idle_share,
         max(cards_missing) AS cards_missing, max(cards_extra) AS cards_extra,
