@@ -26,7 +26,7 @@ from ..engine.rule import STATE, Experiment, Limit, Rival, Route, Rule
 FACTS = """
 WITH settings AS (
     SELECT
-        scope_id, max(num_hi) FILTER (key = 'data_parallel') AS dp, any_value(value) FILTER (key = 'server') AS family,
+        scope_id,
         min(num_lo) FILTER (key = 'max_batched_tokens' AND num_lo > 0) AS batched, any_value(value) FILTER (key = 'speculation') AS speculation,
         coalesce(min(num_lo) FILTER (key = 'chunked_prefill_size' AND num_lo > 0), min(num_lo) FILTER (key = 'max_prefill_tokens' AND num_lo > 0)) AS chunk,
         any_value(ev) FILTER (key IN ('max_batched_tokens', 'chunked_prefill_size', 'max_prefill_tokens')) AS ev

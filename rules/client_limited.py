@@ -17,7 +17,8 @@ How it decides
 
 Known problems
     What waits in a proxy or in the client's own pool is outside the server's log and reads as not offered. Where one source is not
-    all of the server (several engines, a router), idle gaps of that source are not counted.
+    all of the server (several engines, a router), its streams and idle gaps are not counted, and sources that disagree about waiting
+    decide nothing. Requests that were refused or given up do not count as completions.
 """
 
 from ..engine.rule import STATE, Experiment, Limit, Rival, Route, Rule
@@ -46,7 +47,7 @@ WITH reqs AS MATERIALIZED (
     QUALIFY row_number() OVER (PARTITION BY scope_id ORDER BY count(*) DESC, source_id, run, min(sent)) = 1
 ), every_one AS MATERIALIZED (
     -- all requests of that server, of whatever scope: an idle gap of one scope may be the load of another
-    SELECT source_id, coalesce(run, 0) AS run, started_t, finished_t FROM main.requests
+    SELECT source_id, coalesce(run, 0) AS run, started_t, finished_t, coalesce(status, 'ok') = 'ok' AS answered FROM main.requests
     WHERE origin = 'server' AND (source_id, coalesce(run, 0)) IN (SELECT (source_id, run) FROM sessions)
 ), holes AS (
     SELECT source_id, run, count(*) FILTER (started_t IS NULL OR finished_t IS NULL) AS unknown_n FROM every_one GROUP BY ALL
@@ -72,8 +73,9 @@ WITH reqs AS MATERIALIZED (
             0) AS in_service
     FROM sessions s JOIN pieces p ON p.source_id = s.source_id AND p.run = s.run AND p.b >= s.t0 AND p.a <= s.t1 GROUP BY s.scope_id
 ), finished AS (
+    -- what was refused or given up by the client was not served
     SELECT s.scope_id, count(*) AS completions FROM sessions s JOIN every_one e ON e.source_id = s.source_id AND e.run = s.run
-    WHERE e.finished_t > s.t0 AND e.finished_t <= s.t1 GROUP BY s.scope_id
+    WHERE e.answered AND e.finished_t > s.t0 AND e.finished_t <= s.t1 GROUP BY s.scope_id
 ), arrivals AS (
     SELECT source_id, coalesce(run, 0) AS run, t, row_number() OVER (PARTITION BY source_id, coalesce(run, 0) ORDER BY t, line) AS k
     FROM main.server_events WHERE kind = 'arrival' AND t IS NOT NULL
@@ -108,25 +110,38 @@ WITH reqs AS MATERIALIZED (
     WHERE origin = 'client' AND sent_at IS NOT NULL AND finished_at > sent_at GROUP BY scope_id
 ), client_done AS (
     SELECT c.scope_id, count(*) AS completions FROM clients c JOIN main.client_requests_in_scope r USING (scope_id)
-    WHERE r.origin = 'client' AND r.finished_at <= c.t1 GROUP BY c.scope_id
+    WHERE r.origin = 'client' AND coalesce(r.status, 'ok') = 'ok' AND r.finished_at <= c.t1 GROUP BY c.scope_id
 ), rounds AS (
-    SELECT scope_id, source_id, time, t, sum(running) AS running, sum(waiting) AS waiting, count(waiting) AS known FROM main.server_in_scope
+    SELECT scope_id, source_id, min(line) AS line, time, t, sum(running) AS running, sum(waiting) AS waiting, count(waiting) AS known FROM main.server_in_scope
     WHERE running IS NOT NULL AND phase IS DISTINCT FROM 'prefill' GROUP BY ALL
+), source_stats AS (
+    SELECT scope_id, source_id, avg((waiting >= 1)::INT) FILTER (known > 0) AS waiting_share, count(*) FILTER (known > 0) AS wait_lines, max(running) AS running_max,
+        min_by({'source_id': source_id, 'line': line}, line, 2) FILTER (waiting >= 1) AS ev
+    FROM rounds GROUP BY ALL
 ), stats AS (
-    SELECT scope_id, avg((waiting >= 1)::INT) FILTER (known > 0) AS waiting_share, count(*) FILTER (known > 0) AS wait_lines,
-        max(running) AS running_max FROM rounds GROUP BY scope_id
+    -- source by source: a queue in one log is not one of the server that the other log is of. The trace holds logs that no time ties to
+    -- the load, so those that are tied to it have a say there too
+    SELECT scope_id, min(waiting_share) AS waiting_lo, max(waiting_share) AS waiting_hi, min(wait_lines) AS wait_lines, max(running_max) AS running_max, any_value(ev) AS ev
+    FROM (
+        FROM source_stats UNION ALL
+        SELECT 0, source_id, waiting_share, wait_lines, running_max, ev FROM source_stats
+        WHERE scope_id > 0 AND wait_lines >= 5 AND EXISTS (FROM source_stats WHERE scope_id = 0)
+    ) GROUP BY scope_id
 ), steady_stats AS (
     SELECT r.scope_id, avg(r.running) AS in_service, count(*) AS lines FROM rounds r JOIN clients c USING (scope_id)
     WHERE r.time >= c.t0 + 10 AND r.time <= c.t1 GROUP BY r.scope_id
 ), chosen AS (
     SELECT
         sc.scope_id, sc.concurrency, sc.streams_origin, s.ev, s.requests,
-        CASE WHEN s.scope_id IS NOT NULL THEN v.in_service WHEN z.lines >= 5 THEN z.in_service END AS in_service,
+        -- the log of one server of several does not hold the streams that the others serve
+        CASE WHEN n.sources = 1 THEN v.in_service WHEN s.scope_id IS NULL AND z.lines >= 5 THEN z.in_service END AS in_service,
         CASE WHEN s.scope_id IS NOT NULL THEN coalesce(f.completions, 0) WHEN z.lines >= 5 THEN d.completions END AS completions,
         coalesce(v.running_max, st.running_max) AS running_max,
-        CASE WHEN st.wait_lines >= 5 THEN st.waiting_share WHEN q.share IS NOT NULL THEN q.share
-             WHEN v.running_max < l.slots_lo AND l.slots_origin <> 'estimated' THEN 0 END AS waiting_share,
-        CASE WHEN st.wait_lines >= 5 OR q.share IS NOT NULL THEN 1 ELSE 0 END AS waiting_seen,
+        CASE WHEN st.wait_lines >= 5 THEN st.waiting_lo WHEN n.sources > 1 THEN NULL WHEN q.share IS NOT NULL THEN q.share
+             WHEN v.running_max < l.slots_lo AND l.slots_origin <> 'estimated' THEN 0 END AS waiting_lo,
+        CASE WHEN st.wait_lines >= 5 THEN st.waiting_hi WHEN n.sources > 1 THEN NULL WHEN q.share IS NOT NULL THEN q.share
+             WHEN v.running_max < l.slots_lo AND l.slots_origin <> 'estimated' THEN 0 END AS waiting_hi,
+        st.ev AS waiting_ev, CASE WHEN st.wait_lines >= 5 OR q.share IS NOT NULL THEN 1 ELSE 0 END AS waiting_seen,
         CASE WHEN n.sources = 1 AND h.unknown_n = 0 THEN coalesce(i.idle_s, 0) / nullif(s.t2 - s.t0, 0) END AS idle_share,
         coalesce(i.gaps, 0) AS gaps, s.t2 - s.t0 AS session_s, l.slots_lo, l.slots_hi, l.slots_origin, l.slots_given, l.slots_ev
     FROM main.scopes sc
@@ -141,7 +156,7 @@ SELECT
     CASE WHEN streams_origin = 'given' THEN ['streams=' || printf('%g', concurrency)] END AS offered_given,
     in_service, ev AS in_service_ev, in_service / concurrency AS service_share, CASE
         WHEN streams_origin = 'given' THEN ['streams=' || printf('%g', concurrency)] END AS service_share_given,
-    completions, running_max, waiting_share, waiting_seen, idle_share, ev AS idle_share_ev, gaps, session_s, requests,
+    completions, running_max, waiting_lo AS waiting_share_lo, waiting_hi AS waiting_share_hi, waiting_ev AS waiting_share_ev, waiting_seen, idle_share, ev AS idle_share_ev, gaps, session_s, requests,
     slots_lo, slots_hi, running_max - slots_hi AS over_limit_lo, running_max - slots_lo AS over_limit_hi, slots_origin AS over_limit_origin,
     slots_given AS over_limit_given, slots_ev AS over_limit_ev
 FROM chosen
@@ -175,7 +190,7 @@ RULE = Rule(
             "fewer requests are in service than the client claims, and nothing holds them back",
             when=("service_share < too_few", "completions >= enough", "waiting_share <= no_wait", "over_limit < 0"),
             uses=("server", "config"),
-            says="The client offers too little. Of {offered:int} claimed streams {in_service:} are in service ({service_share:share}) "
+            says="Too little reaches the server. Of {offered:int} claimed streams {in_service:} are in service ({service_share:share}) "
             "over {completions:int} completions, "
             "at most {running_max:int} at a time where the server would run {slots:}, and nobody waits.",
         ),
@@ -194,7 +209,7 @@ RULE = Rule(
             "requests wait most of the time",
             when=("waiting_share >= mostly_wait", "waiting_seen >= 1"),
             uses=("server",),
-            says="The client offers enough. Somebody waits in {waiting_share:share} of the time.",
+            says="The client offers enough. Somebody waits {waiting_share:share} of the time.",
         ),
         Route(
             "nearly all claimed streams are in service",
@@ -235,7 +250,7 @@ RULE = Rule(
         "gaps": _LOG,
     },
     means="The numbers of this run are the client's, not the server's limit.",
-    remedy="Send more at a time, and send the next request as soon as one is done: more streams, a larger pool, no waiting between turns.",
+    remedy="If a proxy or router stands in front of the server, raise its limit of requests at a time. Send more at a time, and send the next request as soon as one is done: more streams, a larger pool, no waiting between turns.",
     not_a_remedy="Faster cards, more slots or another server setting do not raise a total that nobody asks for.",
     next=(
         Experiment(

@@ -12,6 +12,9 @@ How it decides
     a fixed part far above the roof, steps without CUDA graphs, or gaps of a fifth of a kernel trace only fit: a trace does not say what
     the launching thread did in them, nor how long a step takes without the profiler. Confirmed where the run is the eager one and the same
     load with CUDA graphs, three runs per arm and nothing else changed by both servers' logs, gains 15 % less the noise or more.
+    A path that is idle a good part of the time fits only where the samples are placed in the load, a server or client tells that
+    somebody asked meanwhile (5 % of the time or more has to be left), every card of the model is recorded and no other works, and no
+    part of the model is on the CPU. Stretches of seconds in which all cards are idle do not count into it; they fit by themselves.
 
 Known problems
     Utilisation cannot resolve gaps of microseconds, and a kernel that waits in a collective counts as busy.
@@ -21,9 +24,33 @@ from ..engine.rule import CAUSE, Experiment, Limit, Rival, Route, Rule
 
 FACTS = """
 WITH ranks AS (
-    SELECT scope_id, min(mean_util) AS least_busy, count(*) AS cards FROM (
-        SELECT scope_id, host, gpu, avg(util_gpu) AS mean_util FROM main.samples_in_load WHERE util_gpu IS NOT NULL GROUP BY scope_id, host, gpu HAVING max(util_gpu) > 2
-    ) GROUP BY scope_id
+    SELECT scope_id, min(util_mean) AS least_busy, count(*) AS cards, max(cards_missing) AS cards_missing, max(cards_extra) AS cards_extra,
+        CASE WHEN count(mem_used) = count(*) THEN sum(mem_used) END AS mem_mib
+    FROM main.serving_cards GROUP BY scope_id
+), holes AS (
+    -- stretches of seconds without any work are a question of their own
+    SELECT scope_id, source_id, first_cycle, last_cycle, n, coalesce(lasts_s, n - 1) AS lasts_s FROM main.idle_stretches WHERE n >= 10 AND coalesce(lasts_s, n - 1) >= 5
+), hole AS (
+    SELECT scope_id, max(n) AS rounds, max(lasts_s) AS lasts_s FROM holes GROUP BY scope_id
+), working AS (
+    SELECT l.scope_id, l.host, l.gpu, avg(l.util_gpu) AS util, count(*) AS n
+    FROM main.samples_in_load l JOIN main.decode_sums u USING (scope_id, source_id, cycle)
+    JOIN main.serving_cards s ON s.scope_id = l.scope_id AND s.source_id = l.source_id AND s.gpu = l.gpu AND s.host IS NOT DISTINCT FROM l.host
+    LEFT JOIN holes h ON h.scope_id = l.scope_id AND h.source_id = l.source_id AND l.cycle BETWEEN h.first_cycle AND h.last_cycle
+    WHERE h.scope_id IS NULL GROUP BY l.scope_id, l.host, l.gpu
+), path AS (
+    SELECT scope_id, sum(util) AS one_by_one, min(util) AS together, min(n) AS rounds FROM working GROUP BY scope_id
+), cpu_parts AS (
+    -- a stage on the CPU: layers that are not on the cards, or more in host memory than a token embedding
+    SELECT
+        c.scope_id, greatest(
+            max(CASE WHEN c.key = 'layers_total' THEN c.num_lo END) > max(CASE WHEN c.key = 'layers_offloaded' THEN c.num_hi END),
+            max(CASE WHEN c.key = 'cpu_model_mib' THEN c.num_lo END) > 0.25 * (max(CASE WHEN c.key = 'cpu_model_mib' THEN c.num_lo END) + max(d.mib))
+        )::INT AS cpu_stage
+    FROM main.config_in_scope c
+    LEFT JOIN (SELECT source_id, sum(num) AS mib FROM main.server_config WHERE key = 'device_model_mib' GROUP BY source_id, coalesce(run, 0)) d
+        ON c.key = 'cpu_model_mib' AND d.source_id IN (SELECT unnest(c.ev).source_id)
+    GROUP BY c.scope_id
 ), split AS (
     SELECT scope_id, value AS split FROM main.config_in_scope WHERE key = 'split'
 ), graphs AS (
@@ -52,19 +79,26 @@ WITH ranks AS (
 )
 SELECT
     sc.scope_id, sp.split, s.rounds, k.cards,
-    CASE WHEN sp.split IN ('layer') THEN s.idle_bound WHEN sp.split = 'tensor' OR k.cards = 1 THEN 100 - k.least_busy + 0.5 END AS idle_bound, s.ev AS idle_bound_ev,
-    CASE WHEN sp.split = 'layer' THEN s.util_sum WHEN sp.split = 'tensor' OR k.cards = 1 THEN k.least_busy END AS path_busy,
+    CASE WHEN sp.split IN ('layer') THEN s.idle_bound WHEN (sp.split = 'tensor' OR k.cards = 1) AND k.cards_extra = 0 THEN 100 - k.least_busy + 0.5 END AS idle_bound, s.ev AS idle_bound_ev,
+    CASE WHEN sp.split = 'layer' THEN y.one_by_one WHEN sp.split = 'tensor' OR k.cards = 1 THEN y.together END AS path_busy, y.rounds AS working_rounds,
+    100 * a.share AS asked, a.placed::INT AS placed_all, coalesce(k.cards_missing, 0) AS cards_missing, coalesce(k.cards_extra, 0) AS cards_extra,
+    coalesce(cp.cpu_stage, 0) AS cpu_stage, coalesce((k.mem_mib * 1048576 < 0.8 * m.file_bytes)::INT, 0) AS weights_elsewhere, h.rounds AS hole_rounds, h.lasts_s AS hole_s,
+    100 * a.share - CASE WHEN sp.split = 'layer' THEN y.one_by_one WHEN sp.split = 'tensor' OR k.cards = 1 THEN y.together END AS unexplained,
     g.eager_share, g.n AS graph_lines, g.ev AS eager_share_ev, e.eager,
     -- gaps on all cards at once, or for ranks that step together those of the rank with the fewest
     coalesce(kf.idle_all, CASE WHEN sp.split = 'tensor' OR kf.ranks = 1 THEN kf.idle_least END) AS gap_share, kf.idle_most AS gap_share_most, kf.ev AS gap_share_ev, kf.ranks AS traced_ranks,
     gp.gain_lo AS graphs_gain_lo, gp.gain_hi AS graphs_gain_hi, gp.ev AS graphs_gain_ev, gp.sure AS ab_sure, gp.repeats, gp.mean_a AS eager_tok_s, gp.mean_b AS graphs_tok_s,
     r.fixed_ms, r.slope_ms, r.n AS points, r.roof_ms, r.fixed_ms / nullif(r.roof_ms, 0) AS fixed_over_roof
 FROM main.scopes sc
-LEFT JOIN main.serial_idle s USING (scope_id) LEFT JOIN ranks k USING (scope_id) LEFT JOIN split sp USING (scope_id) LEFT JOIN graphs g USING (scope_id)
-LEFT JOIN eager e USING (scope_id) LEFT JOIN roofed r USING (scope_id) LEFT JOIN main.kernel_facts kf USING (scope_id) LEFT JOIN graph_pairs gp USING (scope_id)
+LEFT JOIN main.serial_idle s USING (scope_id) LEFT JOIN path y USING (scope_id) LEFT JOIN main.asked a USING (scope_id) LEFT JOIN cpu_parts cp USING (scope_id)
+LEFT JOIN hole h USING (scope_id) LEFT JOIN ranks k USING (scope_id) LEFT JOIN split sp USING (scope_id) LEFT JOIN graphs g USING (scope_id)
+LEFT JOIN eager e USING (scope_id) LEFT JOIN roofed r USING (scope_id) LEFT JOIN main.kernel_facts kf USING (scope_id) LEFT JOIN graph_pairs gp USING (scope_id) CROSS JOIN main.model_facts m
 """
 
 _NSYS = "nsys profile -t cuda,nvtx,osrt --cuda-graph-trace=node -d 15 -o trace <server command>"
+
+# every sample lies in the load, every card of the model is seen and no other, and no part of it runs on the CPU
+_ALL_SEEN = ("placed_all >= yes", "cards_missing <= 0", "cards_extra <= 0", "cpu_stage <= 0", "weights_elsewhere <= 0")
 
 RULE = Rule(
     id="host-bound",
@@ -75,7 +109,8 @@ RULE = Rule(
     facts=FACTS,
     limits={
         "idle_small": Limit(5, "% of the time", "the critical path is busy 95 % of the time or more"),
-        "nearly_always": Limit(95, "% of the time", "less than that is a sign of gaps, whatever leaves them"),
+        "nearly_always": Limit(95, "% of the time", "pauses between requests are not what leaves the rest"),
+        "long_s": Limit(5, "s", "longer than any prefill stall that a median step time shows"),
         "rounds_needed": Limit(10, "samples", "fewer than ten independent windows say nothing about the load"),
         "mostly": Limit(0.5, "of the decode lines", "the usual step runs without a graph"),
         "enough_lines": Limit(5, "lines", "fewer do not show a habit"),
@@ -96,7 +131,7 @@ RULE = Rule(
     ruled_out=(
         Route(
             "the critical path is busy nearly all of the time",
-            when=("idle_bound <= idle_small", "rounds >= rounds_needed"),
+            when=("idle_bound <= idle_small", "rounds >= rounds_needed", "cards_missing <= 0", "cards_extra <= 0"),
             uses=("util",),
             says="The host does not keep the cards waiting. Nothing runs for at most {idle_bound:%} of the time (gaps of milliseconds; shorter ones do not show).",
         ),
@@ -116,12 +151,26 @@ RULE = Rule(
             rivals=("profiler",),
             says="The host may keep the cards waiting. In gaps of up to 100 ms nothing runs for {gap_share:share} of the traced time, on {traced_ranks:int} ranks.",
         ),
-        Route(
-            "the critical path is idle a good part of the time",
-            when=("path_busy < nearly_always", "rounds >= rounds_needed"),
-            uses=("util",),
-            rivals=("other_cost",),
-            says="The host may keep the cards waiting. The critical path is busy {path_busy:%} of the time under load, in {rounds:int} samples.",
+        *(
+            Route(
+                "the critical path is idle a good part of the time while somebody asks",
+                when=("unexplained >= idle_small", "working_rounds >= rounds_needed", *_ALL_SEEN),
+                uses=("util", told_by),
+                rivals=("other_cost", "unseen"),
+                says="The host may keep the cards waiting. The critical path is busy {path_busy:%} of the time, in {working_rounds:int} samples, and somebody asks "
+                "{asked:%} of it.",
+            )
+            for told_by in ("server", "client")
+        ),
+        *(
+            Route(
+                "all cards are idle for a long stretch while requests are in flight",
+                when=("hole_rounds >= rounds_needed", "hole_s >= long_s", "asked >= nearly_always", *_ALL_SEEN),
+                uses=("util", told_by),
+                rivals=("elsewhere", "unseen"),
+                says="The host may be what the requests wait for. All cards are idle for {hole_s:s} ({hole_rounds:int} samples) during the load.",
+            )
+            for told_by in ("server", "client")
         ),
         Route(
             "decode steps run without CUDA graphs",
@@ -156,6 +205,16 @@ RULE = Rule(
             closed=(),
             settle="the step time with and without nsys (at most 1.1 times as long), and the CPU time of the launching thread (nsys -t osrt, py-spy record --native)",
         ),
+        "unseen": Rival(
+            "nobody asked in between, a stage on the CPU, or a card of the model that is not recorded",
+            closed=(),
+            settle="the client's send and end times, the server's log from its start (layers, buffers, devices), and samples of every card of that host",
+        ),
+        "elsewhere": Rival(
+            "whatever else the requests wait for: loading, copies, the network, another server",
+            closed=(),
+            settle="py-spy dump --native on the server process and the CPU use of its threads in that time",
+        ),
         "other_cost": Rival(
             "collectives or slow kernels make the fixed part instead",
             closed=(),
@@ -165,7 +224,16 @@ RULE = Rule(
     collect={
         "idle_bound": "utilisation of all cards in the load and how the model is split",
         "rounds": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt in the load",
-        "path_busy": "utilisation of all cards in the load and how the model is split",
+        "unexplained": "utilisation of all cards in the load, how the model is split, and the server's log of the same time",
+        "working_rounds": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt in the load",
+        "hole_rounds": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt in the load",
+        "hole_s": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt in the load",
+        "asked": "the server's log of the same time (launch and release of every request, or running counts)",
+        "placed_all": "samples and the server's log on clocks that can be compared, or [during] in gpuverdict.toml",
+        "cards_missing": "samples of every card the model runs on",
+        "cards_extra": "nvidia-smi pmon -d 1 beside it: which process is on which card",
+        "weights_elsewhere": "memory.used of every card the model runs on",
+        "cpu_stage": "the server's start-up log (layers and buffers)",
         "graphs_gain": "the same load with CUDA graphs on and off, three runs each, and both servers' logs from their start",
         "ab_sure": "three runs per arm with only the graphs changed, and both servers' logs from their start",
         "gap_share": _NSYS + "; nsys export --type sqlite trace.nsys-rep",

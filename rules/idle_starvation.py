@@ -9,7 +9,7 @@ Why it matters
 
 How it decides
     A stretch counts as idle if all serving cards together read at most 5 % in every sample. Confirmed needs: the server itself says
-    that a request is in flight in the same, aligned time; the model is on these cards; memory use is flat and nothing is loading;
+    that a request is in flight in the same, aligned time; the model is on these cards, all of them and no others are recorded; memory use is flat and nothing is loading;
     every card is at the idle power learned from the same log; the link is quiet where it is recorded; no tokens come out; and the
     stretch lasts 5 s and ten samples or more. Ruled out: the cards together read 20 % or more in every sample of the load.
 
@@ -22,18 +22,12 @@ from ..engine.rule import CAUSE, Experiment, Limit, Rival, Route, Rule
 
 FACTS = """
 WITH rounds AS MATERIALIZED (
-    SELECT
-        u.scope_id, u.source_id, u.cycle, u.t, u.time, u.util_sum, u.line,
-        sum(CASE WHEN u.util_sum > 5 THEN 1 ELSE 0 END) OVER (PARTITION BY u.scope_id, u.source_id ORDER BY u.cycle ROWS UNBOUNDED PRECEDING) AS stretch
-    FROM main.util_sums u WHERE u.complete
-), stretches AS (
-    SELECT scope_id, source_id, stretch, min(cycle) AS first_cycle, max(cycle) AS last_cycle, count(*) AS n, max(t) - min(t) AS lasts_s,
-        min(time) AS began, max(time) AS ended, min(t) AS first_t, max(t) AS last_t, min(line) AS line
-    FROM rounds WHERE util_sum <= 5 GROUP BY scope_id, source_id, stretch
+    SELECT scope_id, source_id, util_sum, line, cards_missing, cards_extra FROM main.util_sums WHERE complete
 ), longest AS MATERIALIZED (
-    SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY scope_id ORDER BY n DESC, source_id, first_cycle) AS rank FROM stretches) WHERE rank = 1
+    SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY scope_id ORDER BY n DESC, source_id, first_cycle) AS rank FROM main.idle_stretches) WHERE rank = 1
 ), sums AS (
     SELECT scope_id, count(*) AS rounds, min(util_sum) AS util_sum_min, avg((util_sum <= 5)::INT) AS idle_share,
+        max(cards_missing) AS cards_missing, max(cards_extra) AS cards_extra,
         min_by({'source_id': source_id, 'line': line}, line, 2) AS ev
     FROM rounds GROUP BY scope_id
 ), inside AS (
@@ -90,7 +84,7 @@ SELECT
     CASE WHEN o.off_n >= o.all_n THEN 1 WHEN c.mem_bytes >= 0.8 * f.file_bytes THEN 1 WHEN c.mem_bytes < 0.8 * f.file_bytes THEN 0
         WHEN c.card_bytes >= 0.8 * o.rank_bytes THEN 1 END AS model_on_cards,
     c.mem_change, CASE WHEN c.power_unknown = 0 THEN c.power_over END AS power_over, c.pcie_busy_seen, coalesce(ld.n, 0) AS loading_seen,
-    m.inside_rate / m.usual_rate AS tokens_share
+    m.inside_rate / m.usual_rate AS tokens_share, s.cards_missing, s.cards_extra
 FROM main.scopes sc
 LEFT JOIN sums s USING (scope_id) LEFT JOIN longest l USING (scope_id) LEFT JOIN cards c USING (scope_id) LEFT JOIN window_origins w USING (scope_id)
 LEFT JOIN loads ld USING (scope_id) LEFT JOIN made m USING (scope_id) LEFT JOIN main.roofs f USING (scope_id) LEFT JOIN offload o USING (scope_id)
@@ -121,6 +115,8 @@ RULE = Rule(
                 "idle_s >= long_s",
                 "server_in_flight >= 1",
                 "model_on_cards >= 1",
+                "cards_missing <= 0",
+                "cards_extra <= 0",
                 "mem_change <= flat",
                 "loading_seen <= 0",
                 "power_over <= floor",
@@ -136,7 +132,7 @@ RULE = Rule(
     ruled_out=(
         Route(
             "the cards work in every sample of the load",
-            when=("util_sum_min >= busy", "rounds >= enough"),
+            when=("util_sum_min >= busy", "rounds >= enough", "cards_extra <= 0"),
             uses=("util",),
             says="The cards are not starved. In every one of {rounds:int} samples they read {util_sum_min:%} or more together.",
         ),
@@ -156,6 +152,7 @@ RULE = Rule(
             closed=(
                 "server_in_flight >= 1",
                 "model_on_cards >= 1",
+                "cards_missing <= 0",
                 "mem_change <= flat",
                 "power_over <= floor",
                 "pcie_busy_seen <= 0",
@@ -171,6 +168,8 @@ RULE = Rule(
         "util_sum_min": _NVIDIA_SMI,
         "server_in_flight": "the server's log of the same time (running counts, or launch and release of every request)",
         "model_on_cards": "memory.used of every card, and the size of the model (or the server's start-up log)",
+        "cards_missing": "samples of every card the model runs on",
+        "cards_extra": "nvidia-smi pmon -d 1 beside it: which process is on which card",
         "mem_change": "memory.used of every card with times",
         "loading_seen": "the server's log of the same time",
         "power_over": "power with 30 s of idle (server up, no request) before the load, or idle_w in gpuverdict.toml",

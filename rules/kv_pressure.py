@@ -10,7 +10,8 @@ Why it matters
 How it decides
     Confirmed: more than one preemption or retraction per minute (three at least, over a minute or more), with the cache at 0.95 or
     more around them. Ruled out: usage always under 0.85, a log that would have printed preemptions and printed none, and no line in
-    which requests wait while fewer run than the limit allows (that is admission, not the cache). One event per hour is neither.
+    which requests wait while fewer run than the limit of their engine allows (that is admission, not the cache). One event per hour is
+    neither.
 
 Known problems
     vLLM's V1 engine prints preemptions only from 0.12 on: before that its silence says nothing. What was recomputed is printed by no
@@ -22,8 +23,9 @@ from ..engine.rule import STATE, Experiment, Limit, Rival, Route, Rule
 
 FACTS = """
 WITH stats AS MATERIALIZED (
-    SELECT v.*, l.slots_lo, l.slots_hi
-    FROM main.server_in_scope v LEFT JOIN main.slots l USING (scope_id)
+    -- a line that does not name its engine may be of all engines together
+    SELECT v.*, l.line_lo AS slots_lo, CASE WHEN v.engine IS NULL THEN greatest(l.line_hi, l.slots_hi) ELSE l.line_hi END AS slots_hi
+    FROM main.server_in_scope v LEFT JOIN main.server_limits l ON l.source_id = v.source_id AND l.run = coalesce(v.run, 0)
     WHERE v.kv_usage IS NOT NULL OR v.running IS NOT NULL OR v.preemptions IS NOT NULL
 ), bound AS (
     SELECT b.source_id, min(s.scope_id) AS scope_id FROM main.bindings b JOIN main.scopes s ON s.label = b.label GROUP BY b.source_id
@@ -75,14 +77,18 @@ WITH stats AS MATERIALIZED (
 ), usage AS (
     SELECT
         scope_id, max(kv_usage) AS usage_max, count(kv_usage) AS usage_lines, max(waiting) AS waiting_max,
-        -- waiting beside free slots; unknown where somebody waits and the limit is unknown
-        CASE WHEN coalesce(max(waiting), 0) = 0 THEN CASE WHEN count(waiting) > 0 THEN 0 END
-             WHEN any_value(slots_lo) IS NOT NULL AND any_value(slots_lo) = any_value(slots_hi)
-             THEN avg((waiting >= 1 AND running < slots_lo)::INT) FILTER (waiting IS NOT NULL AND running IS NOT NULL
-                 AND phase IS DISTINCT FROM 'prefill') END AS stalled_share,
+        -- waiting beside free slots of the same engine: where the limit is an interval, fewer than its low end is enough, and between
+        -- the ends it is unknown
+        avg(coalesce(stalled, 0)) FILTER (counts) AS stalled_lo, avg(coalesce(stalled, 1)) FILTER (counts) AS stalled_hi,
+        count(DISTINCT (source_id, engine, rank)) AS engines,
         avg((kv_usage >= 0.95)::INT) AS full_share,
         min_by({'source_id': source_id, 'line': line}, -kv_usage, 2) AS ev
-    FROM stats GROUP BY scope_id
+    FROM (
+        SELECT
+            *, waiting IS NOT NULL AND (waiting < 1 OR (running IS NOT NULL AND phase IS DISTINCT FROM 'prefill')) AS counts,
+            CASE WHEN waiting < 1 THEN 0 WHEN running < slots_lo THEN 1 WHEN running >= slots_hi THEN 0 END AS stalled
+        FROM stats
+    ) GROUP BY scope_id
 ), versions AS (
     SELECT
         scope_id,
@@ -108,8 +114,10 @@ SELECT
         list_concat(c.ev, t.ev) AS events_per_min_ev,
     coalesce(t.usage_at, c.usage_at) AS usage_at_events,
     coalesce(c.full_seen, 0) AS full_seen, c.ev AS full_seen_ev,
-    u.usage_max, u.ev AS usage_max_ev, u.usage_lines, u.waiting_max, u.stalled_share, u.full_share,
-    s.would_tell, l.slots_lo, l.slots_hi, v.kv_tokens,
+    u.usage_max, u.ev AS usage_max_ev, u.usage_lines, u.waiting_max, u.stalled_lo AS stalled_share_lo, u.stalled_hi AS stalled_share_hi, u.full_share,
+    s.would_tell, l.slots_lo, l.slots_hi, l.slots_ev, v.kv_tokens,
+    CASE WHEN u.engines > 1 THEN printf('in none of %d engines does anybody wait beside a free slot of that engine', u.engines)
+        ELSE 'nobody waits beside a free slot' END AS nobody_text,
     CASE WHEN v.kv_tokens > 0 THEN printf('The pool holds %.0f tokens.', v.kv_tokens)
         ELSE 'The size of the pool is not logged.' END AS pool_text
 FROM main.scopes sc
@@ -159,10 +167,7 @@ RULE = Rule(
                 "usage_lines >= enough_lines",
             ),
             uses=("server",),
-            says=(
-                "The KV cache has room. {usage_max:share} at most in {usage_lines:int} lines, nothing taken back, and nobody waits "
-                "beside a free slot."
-            ),
+            says=("The KV cache has room. {usage_max:share} at most in {usage_lines:int} lines, nothing taken back, and {nobody_text}."),
         ),
     ),
     fits=(

@@ -8,48 +8,45 @@ Why it matters
     keep the model loaded, not to tune the serving.
 
 How it decides
-    Confirmed: such a line of the server lies between two requests of the same log, the next request starts within two seconds of the
-    end of loading (somebody waited for it), and loading took more than a second; or it lies inside a request in flight; or, while
-    requests are in flight and the cards do nothing (5 % together), their memory grows by 10 % of the weights.
+    Confirmed: such a line of the server lies between two requests of the same server run, the next request starts within two seconds of
+    the end of loading (somebody waited for it), and loading took more than a second; or it lies inside a request in flight; or, while
+    requests are in flight and the cards do nothing (5 % together), their memory grows by 10 % of the weights. Lines are placed on the
+    clock of their own log where it has requests, else only where the doubt of both clocks leaves them inside.
     Ruled out: the log would show it and shows none during the load, and the cards' memory stays within 1 %.
 
 Known problems
     A server that compiles silently at the first request of a new shape prints nothing and its memory stays flat: that is not seen.
-    A restart by hand right before a run counts where the run starts at once.
+    What a client waits for while a server is started anew shows only in the client's own times.
 """
 
 from ..engine.rule import STATE, Experiment, Limit, Rival, Route, Rule
 
 FACTS = """
 WITH told AS MATERIALIZED (
-    SELECT source_id, line, kind, detail, t, time FROM main.server_events WHERE kind IN ('loading', 'loaded')
+    SELECT source_id, line, coalesce(run, 0) AS run, kind, detail, t, time FROM main.server_events WHERE kind IN ('loading', 'loaded')
         AND (t IS NOT NULL OR time IS NOT NULL)
 ), loads AS MATERIALIZED (
     -- from the first line of loading to the line that says it is done
-    SELECT source_id, min(line) AS line, min(t) AS began, max(t) FILTER (kind = 'loaded') AS done, min(time) AS began_at FROM (
-        SELECT *, sum((kind = 'loaded')::INT) OVER (PARTITION BY source_id ORDER BY line ROWS BETWEEN UNBOUNDED PRECEDING
+    SELECT source_id, run, min(line) AS line, min(t) AS began, max(t) FILTER (kind = 'loaded') AS done, min(time) AS began_at FROM (
+        SELECT *, sum((kind = 'loaded')::INT) OVER (PARTITION BY source_id, run ORDER BY line ROWS BETWEEN UNBOUNDED PRECEDING
             AND 1 PRECEDING) AS nth FROM told
-    ) GROUP BY source_id, coalesce(nth, 0) HAVING count(*) FILTER (kind = 'loading') > 0
+    ) GROUP BY source_id, run, coalesce(nth, 0) HAVING count(*) FILTER (kind = 'loading') > 0
 ), reqs AS MATERIALIZED (
-    SELECT scope_id, source_id, line, started_t, finished_t FROM main.requests_in_scope WHERE started_t IS NOT NULL
+    SELECT scope_id, source_id, coalesce(run, 0) AS run, line, started_t, finished_t FROM main.requests_in_scope WHERE started_t IS NOT NULL
         AND finished_t > started_t
 ), spans AS (
-    SELECT scope_id, source_id, min(started_t) AS first_t, max(finished_t) AS last_t FROM reqs GROUP BY ALL
+    SELECT scope_id, source_id, run, min(started_t) AS first_t, max(finished_t) AS last_t FROM reqs GROUP BY ALL
 ), following AS (
-    SELECT l.*, r.started_t AS next_t, r.scope_id FROM loads l ASOF JOIN reqs r ON l.source_id = r.source_id
+    SELECT l.*, r.started_t AS next_t, r.scope_id FROM loads l ASOF JOIN reqs r ON l.source_id = r.source_id AND l.run = r.run
         AND coalesce(l.done, l.began) <= r.started_t
 ), between_requests AS (
-    -- a request of the same scope ran before it, and the next one starts as soon as it is done
-    SELECT f.scope_id, f.source_id, f.line, f.done - f.began AS took_s FROM following f JOIN spans s USING (scope_id, source_id)
+    -- a request of the same scope and the same server run ran before it, and the next one starts as soon as it is done. Between two
+    -- runs of a server nobody waits: a script restarts it and waits for its health
+    SELECT f.scope_id, f.source_id, f.line, f.done - f.began AS took_s FROM following f JOIN spans s USING (scope_id, source_id, run)
     WHERE f.began > s.first_t AND f.done IS NOT NULL AND f.next_t - f.done <= 2
-), before_starts AS (
-    SELECT l.source_id, l.line, l.began, max(r.finished_t) AS busy_until FROM loads l JOIN reqs r USING (source_id)
-    WHERE r.started_t < l.began GROUP BY l.source_id, l.line, l.began
 ), in_flight_scopes AS (
     SELECT DISTINCT r.scope_id, l.source_id, l.line, l.done - l.began AS took_s
-    FROM loads l JOIN before_starts b USING (source_id, line) JOIN reqs r ON r.source_id = l.source_id AND r.started_t < l.began
-        AND r.finished_t > coalesce(l.done, l.began)
-    WHERE b.busy_until > l.began
+    FROM loads l JOIN reqs r ON r.source_id = l.source_id AND r.run = l.run AND r.started_t < l.began AND r.finished_t > coalesce(l.done, l.began)
 ), client_spans AS (
     SELECT scope_id, sent_at, finished_at, coalesce(time_unc_s, 1) AS unc_s FROM main.client_requests_in_scope
     WHERE origin = 'client' AND sent_at IS NOT NULL AND finished_at > sent_at
@@ -63,16 +60,33 @@ WITH told AS MATERIALIZED (
             FROM in_client)
     ) GROUP BY scope_id
 ), totals AS (
-    SELECT scope_id, sum(last_t - first_t) AS span_s FROM spans GROUP BY scope_id
+    SELECT scope_id, sum(last_t - first_t) AS span_s FROM (
+        SELECT scope_id, source_id, min(first_t) AS first_t, max(last_t) AS last_t FROM spans GROUP BY ALL
+    ) GROUP BY scope_id
 ), tells AS (
     -- a log that printed its loading once would print it again
     SELECT s.scope_id, min((t.source_id IS NOT NULL)::INT) AS would_tell
     FROM (SELECT DISTINCT scope_id, source_id FROM main.requests_in_scope UNION SELECT DISTINCT scope_id, source_id
         FROM main.server_in_scope) s
     LEFT JOIN (SELECT DISTINCT source_id FROM told) t USING (source_id) GROUP BY s.scope_id
+), in_windows AS (
+    -- lines of another source than the load's: surely inside only where both clocks leave no doubt
+    SELECT
+        w.scope_id, t.source_id, t.line,
+        NOT w.estimated AND NOT coalesce(c.estimated, FALSE) AND t.time >= w.began + w.unc_s + coalesce(c.uncertainty_s, 1)
+            AND t.time <= w.ended - w.unc_s - coalesce(c.uncertainty_s, 1) AS sure
+    FROM told t LEFT JOIN main.clocks c USING (source_id)
+    JOIN main.scope_windows w ON t.time >= w.began - w.unc_s - coalesce(c.uncertainty_s, 1) AND t.time <= w.ended + w.unc_s + coalesce(c.uncertainty_s, 1)
+    WHERE t.kind = 'loading' AND (w.scope_id, t.source_id) NOT IN (SELECT (scope_id, source_id) FROM reqs)
+), in_requests AS (
+    -- lines of a log that has requests of its own: on its own clock, without any doubt
+    SELECT DISTINCT r.scope_id, t.source_id, t.line, TRUE AS sure
+    FROM told t JOIN reqs r ON r.source_id = t.source_id AND r.run = t.run AND r.started_t < t.t AND r.finished_t > t.t
+    WHERE t.kind = 'loading'
 ), inside AS (
-    SELECT w.scope_id, count(*) AS lines_inside FROM told t JOIN main.scope_windows w ON t.time >= w.began - w.unc_s
-        AND t.time <= w.ended + w.unc_s GROUP BY w.scope_id
+    SELECT scope_id, count(DISTINCT (source_id, line)) FILTER (sure) AS lines_inside, count(*) AS lines_perhaps,
+        min_by({'source_id': source_id, 'line': line}, line, 3) FILTER (sure) AS ev
+    FROM (FROM in_windows UNION ALL FROM in_requests) GROUP BY scope_id
 ), rounds AS MATERIALIZED (
     SELECT
         scope_id, source_id, cycle, min(line) AS line, min(time) AS time, sum(mem_used) AS mib, sum(util_gpu) AS util, count(*) AS n,
@@ -89,18 +103,20 @@ WITH told AS MATERIALIZED (
     SELECT scope_id, coalesce(sum(grew) FILTER (still AND grew > 0), 0) AS rise_mib,
         min_by({'source_id': source_id, 'line': line}, line, 2) FILTER (still AND grew > 0) AS ev
     FROM growing GROUP BY scope_id
+), model_only AS (
+    SELECT scope_id, max(cards_extra) AS cards_extra FROM main.serving_cards GROUP BY scope_id
 ), memory AS (
     SELECT scope_id, (max(mib) - min(mib)) / nullif(max(mib), 0) AS spread, count(*) AS rounds FROM whole WHERE complete GROUP BY scope_id
 )
 SELECT
     sc.scope_id, coalesce(l.loads_seen, 0) AS loads_seen, l.ev AS loads_seen_ev, l.loading_s, l.longest_s,
         l.loading_s / nullif(t.span_s, 0) AS loading_share, t.span_s,
-    coalesce(i.lines_inside, 0) AS lines_inside_seen, x.would_tell,
-    r.rise_mib, r.rise_mib / (m.file_bytes / 1048576) AS rise_share, r.ev AS rise_share_ev, m.file_bytes / 1048576 AS weights_mib,
+    coalesce(i.lines_inside, 0) AS lines_inside_seen, i.ev AS lines_inside_seen_ev, coalesce(i.lines_perhaps, 0) AS lines_perhaps_seen, x.would_tell,
+    coalesce(k.cards_extra, 0) AS cards_extra, r.rise_mib, r.rise_mib / (m.file_bytes / 1048576) AS rise_share, r.ev AS rise_share_ev, m.file_bytes / 1048576 AS weights_mib,
     y.spread AS memory_spread, y.rounds
 FROM main.scopes sc
 LEFT JOIN lost l USING (scope_id) LEFT JOIN totals t USING (scope_id) LEFT JOIN tells x USING (scope_id) LEFT JOIN inside i USING (scope_id)
-LEFT JOIN rise r USING (scope_id) LEFT JOIN memory y USING (scope_id) CROSS JOIN main.model_facts m
+LEFT JOIN model_only k USING (scope_id) LEFT JOIN rise r USING (scope_id) LEFT JOIN memory y USING (scope_id) CROSS JOIN main.model_facts m
 """
 
 _LOG = "the whole log of the server, with times, from its start (Ollama: journalctl -u ollama -o short-iso-precise)"
@@ -134,7 +150,7 @@ RULE = Rule(
         ),
         Route(
             "the cards' memory fills up while requests are in flight and no kernel runs",
-            when=("rise_share >= grown", "rounds >= enough"),
+            when=("rise_share >= grown", "rounds >= enough", "cards_extra <= 0"),
             uses=("util", "server"),
             says=(
                 "Weights are loaded while requests wait. The cards' memory grows by {rise_mib:MiB}, {rise_share:share} of the weights, "
@@ -145,7 +161,7 @@ RULE = Rule(
     ruled_out=(
         Route(
             "no line of loading during the load, and the memory is flat",
-            when=("loads_seen <= 0", "lines_inside_seen <= 0", "would_tell >= 1", "memory_spread <= flat", "rounds >= enough"),
+            when=("loads_seen <= 0", "lines_perhaps_seen <= 0", "would_tell >= 1", "memory_spread <= flat", "rounds >= enough"),
             uses=("util", "server"),
             says=(
                 "Nothing is loaded during the load. The log, which shows loading elsewhere, has none here, and the cards' memory stays "
@@ -159,7 +175,7 @@ RULE = Rule(
             when=("lines_inside_seen >= 1",),
             uses=("server",),
             rivals=("another",),
-            says="Something is loaded or compiled during the load. {lines_inside_seen:int} lines of the server say so.",
+            says="Something is loaded or compiled during the load. {lines_inside_seen:int} of the server's lines say so.",
         ),
     ),
     rivals={
@@ -173,9 +189,11 @@ RULE = Rule(
         "loads_seen": _LOG,
         "longest_s": _LOG,
         "lines_inside_seen": _LOG,
+        "lines_perhaps_seen": _LOG,
         "would_tell": _LOG,
         "rise_share": _MEMORY,
         "memory_spread": _MEMORY,
+        "cards_extra": "nvidia-smi pmon -d 1 beside it: which process is on which card",
         "rounds": _MEMORY,
     },
     means="This time is outside of serving. It is cut out of every rate.",

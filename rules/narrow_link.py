@@ -24,17 +24,24 @@ FACTS = """
 WITH loaded AS (
     SELECT scope_id, source_id, line, host, gpu, pcie_gen, pcie_width, pcie_gen_max, pcie_width_max, util_gpu,
         pcie_gen < pcie_gen_max OR pcie_width < pcie_width_max AS narrow,
-        pcie_gen = pcie_gen_max AND pcie_width = pcie_width_max AS full_link
+        pcie_gen = pcie_gen_max AND pcie_width = pcie_width_max AS full_link,
+        -- a generation doubles the rate of a lane
+        coalesce(power(2, pcie_gen - pcie_gen_max), 1) * coalesce(pcie_width / pcie_width_max, 1) AS rate_share
     FROM main.samples_in_load WHERE util_gpu >= 10
 ), cards AS (
     SELECT
         scope_id, host, gpu, avg(narrow::INT) AS narrow_share, avg(full_link::INT) AS full_share, count(narrow) AS n,
             count(full_link) AS full_n,
         median(pcie_gen) AS gen, median(pcie_width) AS width, max(pcie_gen_max) AS gen_max, max(pcie_width_max) AS width_max,
-        min_by({'source_id': source_id, 'line': line}, line, 3) FILTER (narrow) AS ev
+        median(rate_share) AS rate_share, min_by({'source_id': source_id, 'line': line}, line, 3) FILTER (narrow) AS ev
     FROM loaded GROUP BY scope_id, host, gpu
 ), worst AS (
-    SELECT * FROM cards QUALIFY row_number() OVER (PARTITION BY scope_id ORDER BY narrow_share * least(n, 10) DESC NULLS LAST, gpu) = 1
+    -- of the cards that are narrow nearly always the one with the least of its possible rate; without one the nearest to it
+    SELECT * FROM cards QUALIFY row_number() OVER (
+        PARTITION BY scope_id
+        ORDER BY coalesce(narrow_share >= 0.9 AND n >= 10, FALSE) DESC,
+            CASE WHEN narrow_share >= 0.9 AND n >= 10 THEN rate_share END, narrow_share * least(n, 10) DESC NULLS LAST, gpu
+    ) = 1
 ), every_card AS (
     SELECT scope_id, count(*) AS cards, min(full_n) AS samples_each, min(full_share) AS full_share_min, count(*) FILTER (n >= 10
         AND narrow_share >= 0.9) AS narrow_cards
@@ -48,7 +55,7 @@ WITH loaded AS (
 )
 SELECT
     sc.scope_id, w.narrow_share, w.ev AS narrow_share_ev, w.n AS narrow_samples, w.gpu AS narrow_gpu, w.gen, w.width, w.gen_max,
-        w.width_max,
+        w.width_max, w.rate_share,
     e.narrow_cards, e.cards, e.samples_each, e.full_share_min, a.cards_seen - e.cards AS cards_idle,
     CASE WHEN p.split IN ('layer', 'pipeline') THEN 'The model is split by layers, whose decode hardly uses the link.'
          WHEN p.split = 'tensor' THEN 'The model is split by tensors, whose prefill crosses the link at every layer.'

@@ -93,6 +93,8 @@ WITH settings AS MATERIALIZED (
     FROM parts JOIN one_stream o USING (scope_id) CROSS JOIN host h WHERE h.gb_s > 0
 ), stated AS (
     SELECT max(num) AS cards FROM main.given WHERE key = 'gpu.count'
+), foreign_cards AS (
+    SELECT scope_id, max(cards_extra) AS cards_extra FROM main.serving_cards GROUP BY scope_id
 )
 SELECT
     sc.scope_id,
@@ -116,6 +118,7 @@ SELECT
         m.rounds, m.cards,
     coalesce(t.tokens_seen, 0) AS tokens_seen,
     CASE WHEN coalesce(s.devices, g.cards) IS NOT NULL THEN greatest(0, coalesce(s.devices, g.cards) - m.cards) END AS cards_missing,
+    coalesce(f.cards_extra, 0) AS cards_extra,
     u.util_card_max, u.util_card_min, u.util_sum_mean, u.util_mem_max, u.cards_text,
     p.token_ms_lo, p.token_ms_hi, p.cpu_ms_lo, p.cpu_ms_hi, p.card_ms_lo, p.card_ms_hi,
     p.token_ms_lo / (p.cpu_ms_hi + p.card_ms_hi) AS over_formula_lo, p.token_ms_hi / nullif(p.cpu_ms_lo + p.card_ms_lo, 0) AS over_formula_hi, p.ev AS over_formula_ev,
@@ -124,6 +127,7 @@ SELECT
 FROM main.scopes sc
 LEFT JOIN settings s USING (scope_id) LEFT JOIN device_mib d USING (scope_id) LEFT JOIN memory m USING (scope_id)
 LEFT JOIN utils u USING (scope_id) LEFT JOIN tokens t USING (scope_id) LEFT JOIN predicted p USING (scope_id)
+LEFT JOIN foreign_cards f USING (scope_id)
 CROSS JOIN weights w CROSS JOIN embedding e CROSS JOIN stated g
 """
 
@@ -201,7 +205,7 @@ RULE = Rule(
     ruled_out=(
         Route(
             "all layers and experts are on the cards, and their memory holds the weights",
-            when=("layers_left <= 0", "outside_share < some", "held_share_min >= all_held", "rounds >= enough"),
+            when=("layers_left <= 0", "outside_share < some", "held_share_min >= all_held", "rounds >= enough", "cards_extra <= 0"),
             uses=("config", "util"),
             says="The weights are in GPU memory. {layers_on_cards:int} of {layers:int} layers on the cards, CPU buffers of "
             "{cpu_mib:MiB} ({outside_share:share} of the weights), "
@@ -260,6 +264,7 @@ RULE = Rule(
         "util_card_min": _MEMORY,
         "util_sum_mean": _MEMORY,
         "util_mem_max": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt   (while the load runs)",
+        "cards_extra": "nvidia-smi pmon -d 1 beside it: which process is on which card",
         "cards_missing": "the server's start-up log, which names its devices, or --given gpu.count=N",
     },
     means="The CPU is one more stage of every token: its time adds to that of the cards.",

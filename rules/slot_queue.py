@@ -35,7 +35,8 @@ WITH base AS (
 ), stats AS (
     -- each line beside the limit of its own server, and of its own engine
     SELECT v.scope_id, v.running, v.waiting, v.kv_usage, v.line, v.source_id, coalesce(v.run, 0) AS run, v.rank, v.engine,
-        l.line_lo, l.line_hi, l.origin, l.given, l.ev
+        -- a line that does not name its engine may be of all engines together
+        l.line_lo, CASE WHEN v.engine IS NULL THEN greatest(l.line_hi, l.slots_hi) ELSE l.line_hi END AS line_hi, l.origin, l.given, l.ev
     FROM main.server_in_scope v LEFT JOIN main.server_limits l ON l.source_id = v.source_id AND l.run = coalesce(v.run, 0)
     WHERE v.phase IS DISTINCT FROM 'prefill' AND v.running IS NOT NULL AND v.waiting IS NOT NULL
 ), steady AS (

@@ -11,8 +11,11 @@ Why it matters
 How it decides
     Bits of the clock event reasons: 0x4 power cap; 0x8 hardware slowdown, 0x20 and 0x40 heat, 0x80 power brake. A flag alone only
     fits. Confirmed needs the clock under the flag at 0.95 or less of the same card's unflagged clock under load (any scope of the
-    bundle), or, where a card was never unflagged, of an equal card that works as much: flags of protection in 5 % of the loaded
-    samples, or the power cap in half of them. An idle clock is never the reference: samples under 10 % utilisation do not count.
+    bundle) while it works as much (within ten points of utilisation: a card with little to do clocks down by itself), or, where there
+    is none, of an equal card that works as much: flags of protection in 5 % of the loaded samples, or the power cap in half of them.
+    An idle clock is never the reference: samples under 10 % utilisation do not count. The bit of the power cap counts only at nine
+    tenths of the limit or more where power and limit are logged (some drivers set it on idle cards), and 0x8 alone does not count
+    while a card comes up from idle, where it marks a change of the power state.
     Where no reasons are logged, the violation time of dmon (pviol, tviol) takes their place for the 5 % line.
     Ruled out: reasons logged, none of these bits in 95 % of the loaded samples of every card, and every clock within 3 % of an
     equal card or of its own cool samples. A flag-free instant rules out nothing, and "looks like boost" is no reference.
@@ -30,16 +33,9 @@ from ..engine.rule import CAUSE, STATE, Experiment, Limit, Rival, Route, Rule
 
 FACTS = """
 WITH loaded AS MATERIALIZED (
-    -- working samples only: an idle clock is never the reference
-    SELECT
-        scope_id, source_id, line, host, gpu, time, temp, sm_clock, mem_clock, event_reasons,
-        CASE WHEN event_reasons IS NOT NULL THEN ((event_reasons & 232) > 0)::INT::DOUBLE
-             ELSE greatest(pviol / 100, tviol) END AS held,
-        CASE WHEN event_reasons IS NOT NULL THEN ((event_reasons & 4) > 0)::INT::DOUBLE END AS capped,
-        CASE WHEN event_reasons IS NOT NULL THEN (event_reasons & 236) = 0 ELSE pviol = 0 AND coalesce(tviol, 0) = 0 END AS free,
-        util_gpu
-    FROM main.samples_in_load WHERE util_gpu >= 10
-), own AS (
+    FROM main.held_clocks
+), free AS (
+    -- the unflagged clock of every card that works, whatever the scope, with how much it works
     SELECT host, gpu, median(sm_clock) AS sm_ref, median(mem_clock) AS mem_ref, avg(util_gpu) AS util
     FROM loaded WHERE free GROUP BY host, gpu HAVING count(*) >= 3
 ), names AS (
@@ -49,8 +45,6 @@ WITH loaded AS MATERIALIZED (
         l.scope_id, l.host, l.gpu, any_value(n.name) AS name, count(*) AS n, count(l.event_reasons) AS reason_n,
         avg(l.held) AS held_share, avg(l.capped) AS capped_share, avg(l.util_gpu) AS util,
         median(l.sm_clock) AS sm_clock, median(l.mem_clock) AS mem_clock,
-        median(l.sm_clock) FILTER (l.held >= 0.5) AS held_sm, median(l.mem_clock) FILTER (l.held >= 0.5) AS held_mem,
-        median(l.sm_clock) FILTER (l.capped = 1) AS capped_sm,
         median(l.temp) AS temp, quantile_cont(l.temp, 0.05) AS temp_cool,
         quantile_cont(l.mem_clock, 0.95) AS mem_top,
         min_by({'source_id': l.source_id, 'line': l.line}, l.line, 2) FILTER (l.held > 0 OR l.capped > 0) AS flag_ev,
@@ -66,32 +60,47 @@ WITH loaded AS MATERIALIZED (
     SELECT l.scope_id, l.host, l.gpu, avg((l.mem_clock <= 0.95 * c.mem_top)::INT) FILTER (l.free) AS mem_low_share
     FROM loaded l JOIN cards c ON c.scope_id = l.scope_id AND c.gpu = l.gpu AND c.host IS NOT DISTINCT FROM l.host
     GROUP BY l.scope_id, l.host, l.gpu
+), compared AS MATERIALIZED (
+    SELECT scope_id, host, gpu, 'held' AS kind, median(sm_clock) AS sm_clock, median(mem_clock) AS mem_clock, median(util_gpu) AS util
+    FROM loaded WHERE held >= 0.5 GROUP BY scope_id, host, gpu
+    UNION ALL
+    SELECT scope_id, host, gpu, 'capped', median(sm_clock), median(mem_clock), median(util_gpu) FROM loaded WHERE capped = 1 GROUP BY scope_id, host, gpu
+    UNION ALL
+    SELECT scope_id, host, gpu, 'all', sm_clock, mem_clock, util FROM cards
+), own AS (
+    -- of the same card while it worked as much: a card with little to do runs at lower clocks by itself
+    SELECT c.scope_id, c.host, c.gpu, c.kind, median(l.sm_clock) AS sm_ref, median(l.mem_clock) AS mem_ref
+    FROM compared c JOIN loaded l ON l.gpu = c.gpu AND l.host IS NOT DISTINCT FROM c.host AND l.free AND abs(l.util_gpu - c.util) <= 10
+    WHERE c.kind <> 'all' GROUP BY c.scope_id, c.host, c.gpu, c.kind HAVING count(*) >= 3
 ), neighbours AS (
     -- equal cards that work as much
-    SELECT c.scope_id, c.host, c.gpu, max(o.sm_ref) AS sm_equal, max(o.mem_ref) AS mem_equal
-    FROM cards c JOIN names n ON n.name = c.name AND (n.host IS DISTINCT FROM c.host OR n.gpu <> c.gpu)
-    JOIN own o ON o.gpu = n.gpu AND o.host IS NOT DISTINCT FROM n.host
-    WHERE abs(o.util - c.util) <= 10 GROUP BY c.scope_id, c.host, c.gpu
+    SELECT c.scope_id, c.host, c.gpu, c.kind, max(o.sm_ref) AS sm_equal, max(o.mem_ref) AS mem_equal
+    FROM compared c JOIN names me ON me.gpu = c.gpu AND me.host IS NOT DISTINCT FROM c.host
+    JOIN names n ON n.name = me.name AND (n.host IS DISTINCT FROM c.host OR n.gpu <> c.gpu)
+    JOIN free o ON o.gpu = n.gpu AND o.host IS NOT DISTINCT FROM n.host
+    WHERE abs(o.util - c.util) <= 10 GROUP BY c.scope_id, c.host, c.gpu, c.kind
+), referred AS MATERIALIZED (
+    SELECT c.*, coalesce(o.sm_ref, q.sm_equal) AS sm_ref, coalesce(o.mem_ref, q.mem_equal) AS mem_ref, q.sm_equal
+    FROM compared c LEFT JOIN own o ON o.scope_id = c.scope_id AND o.gpu = c.gpu AND o.host IS NOT DISTINCT FROM c.host AND o.kind = c.kind
+    LEFT JOIN neighbours q ON q.scope_id = c.scope_id AND q.gpu = c.gpu AND q.host IS NOT DISTINCT FROM c.host AND q.kind = c.kind
 ), judged AS MATERIALIZED (
     SELECT
-        c.*,
-        least(c.held_sm / coalesce(o.sm_ref, q.sm_equal), c.held_mem / coalesce(o.mem_ref, q.mem_equal)) AS held_ratio,
-        c.capped_sm / coalesce(o.sm_ref, q.sm_equal) AS capped_ratio,
-        coalesce(o.sm_ref, q.sm_equal) AS sm_ref,
-        c.sm_clock / CASE WHEN k.sm_cool IS NULL THEN q.sm_equal WHEN q.sm_equal IS NULL THEN k.sm_cool
-            ELSE greatest(k.sm_cool, q.sm_equal) END AS ref_ratio,
+        c.*, h.sm_clock AS held_sm, h.sm_ref AS held_ref, p.sm_clock AS capped_sm, p.sm_ref AS capped_ref,
+        least(h.sm_clock / h.sm_ref, h.mem_clock / h.mem_ref) AS held_ratio, p.sm_clock / p.sm_ref AS capped_ratio,
+        c.sm_clock / coalesce(greatest(k.sm_cool, a.sm_equal), k.sm_cool, a.sm_equal) AS ref_ratio,
         m.mem_low_share
     FROM cards c
-    LEFT JOIN own o ON o.gpu = c.gpu AND o.host IS NOT DISTINCT FROM c.host
-    LEFT JOIN neighbours q ON q.scope_id = c.scope_id AND q.gpu = c.gpu AND q.host IS NOT DISTINCT FROM c.host
+    LEFT JOIN referred h ON h.scope_id = c.scope_id AND h.gpu = c.gpu AND h.host IS NOT DISTINCT FROM c.host AND h.kind = 'held'
+    LEFT JOIN referred p ON p.scope_id = c.scope_id AND p.gpu = c.gpu AND p.host IS NOT DISTINCT FROM c.host AND p.kind = 'capped'
+    LEFT JOIN referred a ON a.scope_id = c.scope_id AND a.gpu = c.gpu AND a.host IS NOT DISTINCT FROM c.host AND a.kind = 'all'
     LEFT JOIN cool k ON k.scope_id = c.scope_id AND k.gpu = c.gpu AND k.host IS NOT DISTINCT FROM c.host
     LEFT JOIN low_mem m ON m.scope_id = c.scope_id AND m.gpu = c.gpu AND m.host IS NOT DISTINCT FROM c.host
 ), worst AS (
     -- the card where share and clock together come nearest to the lines
     SELECT
         scope_id,
-        arg_max(struct_pack(gpu, held_share, held_ratio, held_sm, sm_ref, flag_ev, n := reason_n), score_held) AS held,
-        arg_max(struct_pack(gpu, capped_share, capped_ratio, capped_sm, sm_ref, flag_ev, n := reason_n), score_capped) AS capped
+        arg_max(struct_pack(gpu, held_share, held_ratio, held_sm, held_ref, flag_ev, n := reason_n), score_held) AS held,
+        arg_max(struct_pack(gpu, capped_share, capped_ratio, capped_sm, capped_ref, flag_ev, n := reason_n), score_capped) AS capped
     FROM (
         SELECT
             *,
@@ -118,11 +127,11 @@ WITH loaded AS MATERIALIZED (
 SELECT
     sc.scope_id, a.cards, a.reason_samples, a.flagged_share, a.ev AS flagged_share_ev, a.ref_ratio_min, a.mem_low_share,
     w.held.gpu AS held_gpu, w.held.held_share AS held_share, w.held.held_ratio AS held_ratio, w.held.held_sm AS held_mhz,
-        w.held.sm_ref AS held_ref_mhz,
+        w.held.held_ref AS held_ref_mhz,
     w.held.flag_ev AS held_share_ev,
     w.capped.gpu AS capped_gpu, w.capped.capped_share AS capped_share, w.capped.capped_ratio AS capped_ratio,
         w.capped.capped_sm AS capped_mhz,
-    w.capped.sm_ref AS capped_ref_mhz, w.capped.flag_ev AS capped_share_ev, w.capped.n AS capped_samples,
+    w.capped.capped_ref AS capped_ref_mhz, w.capped.flag_ev AS capped_share_ev, w.capped.n AS capped_samples,
     c.before_rate, c.after_rate, c.at_running, 1 - c.after_rate / c.before_rate AS drop_share,
         (c.before_rate - c.after_rate) / nullif(c.se, 0) AS drop_sigmas, c.cache_change,
     CASE WHEN c.before_rate IS NULL THEN 'What it costs is not shown: that needs the rate with and without the flag at the same load.'

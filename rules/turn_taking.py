@@ -14,7 +14,8 @@ How it decides
     device buffers or a pipeline line in the log), one batch in flight, at least ten rounds placed in the load, and every card at
     3 % or more; or one card after the other is seen to work alone inside single requests, which shows only where the driver windows
     are well below a stage; or a kernel trace in which kernels of two cards overlap in at most 5 % of their time, inside one request
-    (collectives do not count as work). The sum alone only fits: cards working in parallel for 1/N of the time give the same sum.
+    (collectives do not count as work). Cards at work that the model does not run on (device buffers, ranks, a stated number) keep
+    every route that sums cards open, and a card that only draws a desktop is left out. The sum alone only fits: cards working in parallel for 1/N of the time give the same sum.
     Tensor or data split rules it out, and so does an overlap of 20 % or more in decode. A row split is neither, so the question does
     not apply.
 
@@ -30,7 +31,8 @@ FACTS = """
 WITH means AS (
     SELECT l.scope_id, l.gpu, avg(l.util_gpu) AS mean_util
     FROM main.samples_in_load l JOIN main.decode_sums u USING (scope_id, source_id, cycle)
-    GROUP BY l.scope_id, l.host, l.gpu HAVING max(l.util_gpu) > 2 OR max(l.mem_used) > 1024
+    JOIN main.serving_cards s ON s.scope_id = l.scope_id AND s.source_id = l.source_id AND s.gpu = l.gpu AND s.host IS NOT DISTINCT FROM l.host
+    GROUP BY l.scope_id, l.host, l.gpu
 ), per_card AS (
     SELECT scope_id, min(mean_util) AS card_min, string_agg(printf('%.1f', mean_util), ' + ' ORDER BY gpu) AS cards_text FROM means GROUP BY scope_id
 ), leads AS (
@@ -59,8 +61,6 @@ WITH means AS (
     WHERE r.started_at < p.ended AND r.finished_at > p.began GROUP BY scope_id
 ), split AS (
     SELECT scope_id, value AS split, origin AS split_origin, given AS split_given, ev AS split_ev FROM main.config_in_scope WHERE key = 'split'
-), devices AS (
-    SELECT scope_id, num_hi AS devices FROM main.config_in_scope WHERE key = 'split_devices'
 ), running AS (
     -- the drain at the end of a load may be a twentieth of the lines
     SELECT scope_id, quantile_cont(running, 0.05) AS running_lo FROM main.server_in_scope WHERE running > 0 GROUP BY scope_id
@@ -85,7 +85,7 @@ SELECT
     -- llama.cpp decodes all slots as one batch, so a layer split has one in flight; a pipeline has as many as there are streams
     CASE WHEN sp.split = 'layer' THEN 1 WHEN sp.split = 'pipeline' THEN sc.concurrency END AS batches_in_flight,
     CASE WHEN sp.split IN ('layer', 'pipeline') THEN 1 WHEN sp.split IS NOT NULL THEN 0 END AS split_is_serial,
-    greatest(0, coalesce(d.devices, s.cards) - s.cards) AS cards_missing,
+    s.cards_missing, s.cards_extra, d.devices_hi AS devices,
     -- a stated or logged parallel split contradicts it; nothing known does not
     CASE WHEN sp.split IN ('tensor', 'data') THEN 0 ELSE 1 END AS split_is_not_parallel,
     al.exclusive_share, al.alternating_share, al.singles,
@@ -93,13 +93,14 @@ SELECT
     -- stages of a pipeline that wait in a receive kernel read busy, unless there is work for each of them
     CASE WHEN sp.split = 'pipeline' THEN coalesce(r.running_lo, sc.concurrency) / s.cards WHEN sp.split IS NOT NULL THEN 1 END AS work_per_stage,
     k.cards AS kernel_cards, k.overlap_lo AS kernel_overlap_lo, k.overlap_hi AS kernel_overlap_hi, k.ev AS kernel_overlap_ev, k.turns AS kernel_turns,
-    k.card_least AS kernel_card_least, greatest(0, coalesce(d.devices, k.cards) - k.cards) AS kernel_cards_missing, CASE WHEN k.decode THEN 1 END AS kernels_in_decode,
+    k.card_least AS kernel_card_least, greatest(0, coalesce(d.devices_lo - k.cards, 0)) AS kernel_cards_missing,
+    greatest(0, coalesce(k.cards - d.devices_hi, 0)) AS kernel_cards_extra, CASE WHEN k.decode THEN 1 END AS kernels_in_decode,
     -- hand-overs inside one request: replicas, and a pair of prefill and decode, change cards once or twice per request
     CASE WHEN sp.split = 'layer' OR (sp.split = 'pipeline' AND sc.concurrency = 1) THEN 1
          WHEN k.lone AND kr.requests >= 1 THEN (k.turns >= 10 * kr.requests)::INT END AS within_one_request
 FROM main.scopes sc
 LEFT JOIN main.serial_idle s USING (scope_id) LEFT JOIN per_card c USING (scope_id) LEFT JOIN split sp USING (scope_id)
-LEFT JOIN devices d USING (scope_id) LEFT JOIN running r USING (scope_id) LEFT JOIN alternation al USING (scope_id)
+LEFT JOIN main.model_cards d USING (scope_id) LEFT JOIN running r USING (scope_id) LEFT JOIN alternation al USING (scope_id)
 LEFT JOIN main.kernel_facts k USING (scope_id) LEFT JOIN traced_requests kr USING (scope_id) CROSS JOIN foreign_processes f CROSS JOIN listed li
 """
 
@@ -134,6 +135,7 @@ RULE = Rule(
                 "card_min >= card_busy",
                 "cards >= 2",
                 "cards_missing <= 0",
+                "cards_extra <= 0",
                 "foreign_seen <= 0",
             ),
             uses=("util", "config"),
@@ -148,6 +150,7 @@ RULE = Rule(
                 "exclusive_share >= half",
                 "alternating_share >= half",
                 "cards >= 2",
+                "cards_extra <= 0",
                 "foreign_seen <= 0",
                 "split_is_not_parallel >= 1",
             ),
@@ -164,6 +167,7 @@ RULE = Rule(
                     "kernel_card_least >= kernel_share",
                     "within_one_request >= 1",
                     "kernel_cards_missing <= 0",
+                    "kernel_cards_extra <= 0",
                     "foreign_seen <= 0",
                     "split_is_not_parallel >= 1",
                 ),
@@ -183,13 +187,13 @@ RULE = Rule(
         ),
         Route(
             "more than one card's worth of work at a time",
-            when=("util_sum >= sum_parallel", "rounds >= enough", "work_per_stage >= 1", "foreign_known <= 0"),
+            when=("util_sum >= sum_parallel", "rounds >= enough", "work_per_stage >= 1", "foreign_known <= 0", "cards_extra <= 0"),
             uses=("util", "config"),
             says="The cards do not take turns. {cards_text} = {util_sum:%}: more than one and a half cards work at a time, and no other process is on them.",
         ),
         Route(
             "kernels of different cards overlap in decode",
-            when=("kernel_overlap >= overlap_large", "kernels_in_decode >= 1", "kernel_cards >= 2"),
+            when=("kernel_overlap >= overlap_large", "kernels_in_decode >= 1", "kernel_cards >= 2", "kernel_cards_extra <= 0"),
             uses=("kernels", "server"),
             says="The cards do not take turns. In decode kernels of two or more of {kernel_cards:int} cards run at once in {kernel_overlap:share} of the time (line 20 %).",
         ),
@@ -197,10 +201,18 @@ RULE = Rule(
     fits=(
         Route(
             "the sum of all cards is one busy card",
-            when=("util_sum >= sum_lo", "util_sum <= sum_hi", "card_min >= card_busy", "cards >= 2"),
+            when=("util_sum >= sum_lo", "util_sum <= sum_hi", "card_min >= card_busy", "cards >= 2", "cards_extra <= 0"),
             uses=("util",),
             rivals=("parallel",),
             says="The cards may take turns. {cards_text} = {util_sum:%} ({util_sum_min:}..{util_sum_max:}, {rounds:int} samples) is what {cards:int} cards taking turns show.",
+        ),
+        Route(
+            "a layer split over fewer cards than work",
+            when=("split_is_serial >= 1", "batches_in_flight <= 1", "devices >= 2", "cards_extra > 0"),
+            uses=("util", "config"),
+            rivals=("which_cards",),
+            says="Some of the cards may take turns. The model is on {devices:int} cards, {cards:int} are at work ({cards_text} = {util_sum:%}), and which of them "
+            "belong to something else is unknown.",
         ),
         Route(
             "kernels of different cards hardly overlap",
@@ -219,6 +231,11 @@ RULE = Rule(
         ),
     ),
     rivals={
+        "which_cards": Rival(
+            "the sum is that of other work: cards of the model that are busier, or less busy, than those that make it up",
+            closed=("cards_extra <= 0",),
+            settle="nvidia-smi pmon -d 1 beside it (which process is on which card), or samples of the model's cards alone (nvidia-smi -i 0,1 ...)",
+        ),
         "spin": Rival(
             "stages that really work at the same time",
             closed=(),
@@ -243,6 +260,7 @@ RULE = Rule(
         "kernel_cards": _TRACE,
         "kernel_card_least": _TRACE,
         "kernel_cards_missing": "a trace of every card the model runs on",
+        "kernel_cards_extra": "a trace of the server's process alone",
         "kernels_in_decode": "the server's own log of the traced time (it tells decode from prefill)",
         "within_one_request": "the server's log of the traced time with one request alone, or how the model is split (--given split=layer)",
         "split_is_not_parallel": "how the model is split",
@@ -256,6 +274,8 @@ RULE = Rule(
         "card_min": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt   (all cards, while the load runs)",
         "cards": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt   (all cards, while the load runs)",
         "cards_missing": "the utilisation of every card the model runs on",
+        "cards_extra": "nvidia-smi pmon -d 1 beside it: which process is on which card",
+        "devices": "the server's start-up lines (one model buffer per card), or --given gpu.count=N",
         "foreign_seen": "nvidia-smi pmon -d 1",
     },
     means="Turn-taking is how a layer split works, not a fault. One stream cannot go faster by adding cards.",

@@ -83,7 +83,7 @@ UNION ALL
 SELECT scope_id, 'bench', 3, n, 'the totals of ' || n || ' run(s)', NULL FROM bench
 UNION ALL
 SELECT scope_id, 'config', grade, n,
-    CASE WHEN grade = 3 THEN 'logged, given or the default of the logged build' ELSE 'the log with these settings does not fit this run' END,
+    CASE WHEN grade = 3 THEN 'logged, given or the default of the logged build' ELSE 'nothing ties the log with these settings to this run' END,
     CASE WHEN grade < 3 THEN 'the log of the very server that was measured, from its start' END
 FROM config
 UNION ALL

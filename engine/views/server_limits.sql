@@ -1,6 +1,6 @@
 -- How many requests each server run takes at once by its own log: `slots` of the whole server, `line` of one statistics line of one
 -- data-parallel engine. A run without a limit of its own takes that of the only other run of the same server family that tells one (a
--- log cut in two, /metrics beside the log); what is given holds for all.
+-- log cut in two, /metrics beside the log); what is given holds for all, and may mean all engines together.
 WITH told AS (
     SELECT source_id, coalesce(run, 0) AS run, server, line, key, num, coalesce(num_hi, num) AS num_hi, origin FROM main.server_settings
     WHERE key IN ('slots', 'slots_per_engine') AND num IS NOT NULL AND source_id NOT IN (SELECT source_id FROM main.bench_steps)
@@ -30,5 +30,10 @@ WITH told AS (
     UNION ALL SELECT r.*, 3, a.* EXCLUDE (server), NULL FROM runs r JOIN alone a USING (server)
 )
 SELECT
-    source_id, run, server, slots_lo, slots_hi, coalesce(engine_lo, slots_lo) AS line_lo, coalesce(engine_hi, slots_hi) AS line_hi, origin, given, ev
-FROM best QUALIFY row_number() OVER (PARTITION BY source_id, run ORDER BY rank) = 1
+    b.source_id, b.run, b.server, slots_lo, slots_hi,
+    coalesce(engine_lo, CASE WHEN b.origin = 'given' AND d.engines > 1 THEN floor(slots_lo / d.engines) ELSE slots_lo END) AS line_lo,
+    coalesce(engine_hi, slots_hi) AS line_hi, b.origin, b.given, b.ev
+FROM best b LEFT JOIN (
+    SELECT source_id, coalesce(run, 0) AS run, max(num) AS engines FROM main.server_config WHERE key = 'data_parallel' GROUP BY ALL
+) d USING (source_id, run)
+QUALIFY row_number() OVER (PARTITION BY b.source_id, b.run ORDER BY rank) = 1

@@ -1,15 +1,9 @@
 -- The rate of a server in lines whose GPU samples carry a flag of power or heat and in lines whose samples do not, at one number of
 -- running requests; five lines of each at least. Flags as the rule `throttled` reads them, of working samples only.
-WITH working AS (
-    SELECT
-        scope_id, time,
-        CASE WHEN event_reasons IS NOT NULL THEN ((event_reasons & 232) > 0)::INT::DOUBLE ELSE greatest(pviol / 100, tviol) END AS held,
-        CASE WHEN event_reasons IS NOT NULL THEN ((event_reasons & 4) > 0)::INT::DOUBLE END AS capped
-    FROM main.samples_in_load WHERE util_gpu >= 10
-), flags AS MATERIALIZED (
+WITH flags AS MATERIALIZED (
     -- one value per second: is any card held down?
     SELECT scope_id, floor(time)::BIGINT AS second, max(greatest(held, coalesce(capped, 0))) AS flagged
-    FROM working WHERE time IS NOT NULL AND held IS NOT NULL GROUP BY ALL
+    FROM main.held_clocks WHERE time IS NOT NULL AND held IS NOT NULL GROUP BY ALL
 ), rates AS MATERIALIZED (
     SELECT scope_id, source_id, coalesce(engine, 0) AS engine, coalesce(rank, '') AS rank, line, time, gen_tok_s, running, kv_usage
     FROM main.server_in_scope

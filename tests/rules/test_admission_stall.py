@@ -74,13 +74,34 @@ def sglang(new_tokens: float, **settings: Any) -> Any:
     [
         (300.0, {}, "confirmed"),
         (8192.0, {}, "fits"),
-        # the limit is that of one rank already
+        # the log's number is that of one rank already
+        (300.0, {"data_parallel": 12}, "confirmed"),
         (300.0, {"data_parallel": 12, "slots": 4}, "cannot-tell"),
-        (300.0, {"data_parallel": 2}, "confirmed"),
     ],
 )
 def test_prefill_batches_of_sglang(new_tokens: float, settings: dict[str, Any], expected: str) -> None:
     assert one(sglang(new_tokens, **settings)).verdict == expected
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, "confirmed"),
+        ({"data_parallel": 12, "slots_per_engine": 256}, "confirmed"),
+        ({"data_parallel": 12, "slots_per_engine": 21}, "cannot-tell"),
+    ],
+)
+def test_each_engine_of_vllm_has_its_own_limit(settings: dict[str, Any], expected: str) -> None:
+    """Twenty of 21 run in each of twelve engines that share 256: they are full."""
+    assert one(told({}, settings)).verdict == expected
+
+
+def test_a_stated_number_may_be_that_of_all_engines() -> None:
+    stated = [{"source_id": 9, "key": "slots", "value": "256", "num": 256.0}]
+    for dp, expected in ((1, "confirmed"), (12, "cannot-tell")):
+        settings = config(**{k: v for k, v in SETTINGS.items() if k != "slots"}, data_parallel=dp)
+        store = store_of(server_samples=lines(12, **STALL), server_config=settings, given=stated)
+        assert one(store).verdict == expected
 
 
 def test_it_agrees_with_the_rules_beside_it() -> None:

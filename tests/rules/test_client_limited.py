@@ -126,3 +126,43 @@ def test_statistics_without_a_client_do_not_tell_the_steady_window() -> None:
     assert (
         findings(RULE, store_of(during={0: "c=64"}, server_samples=stats, server_config=config(slots=256)))["c=64"].verdict == "cannot-tell"
     )
+
+
+@pytest.mark.parametrize("status", ["failed", "cancelled"])
+def test_requests_that_were_not_served_are_no_completions(status: str) -> None:
+    """Every request is refused at once, or given up: the server is idle, and not for want of requests."""
+    rows = served(
+        [(1000 + 10 * i, 1000.1 + 10 * i) for i in range(30)], status=status, output_tokens=None, decode_ms=None, decode_steps=None
+    )
+    found = findings(RULE, store_of(during={0: "c=1"}, requests=rows, server_config=SIXTEEN))["c=1"]
+    assert found.verdict == "cannot-tell" and found.numbers["completions"] == 0
+
+
+def test_one_server_of_several_does_not_hold_all_streams() -> None:
+    """Eight streams over two servers of a router: each has four, and neither log says that four are missing."""
+    spans = closed_loop(4, 10)
+    rows = [*served(spans), *served(spans, source_id=1)]
+    settings = [*SIXTEEN, *({**r, "source_id": 1} for r in SIXTEEN)]
+    store = store_of(during={0: "c=8", 1: "c=8"}, requests=rows, server_config=settings)
+    assert findings(RULE, store)["c=8"].verdict == "cannot-tell"
+
+
+def queues(*waiting: float) -> Finding:
+    """Logs of several servers, each with its own queue."""
+    stats = [row for n, w in enumerate(waiting) for row in lines(20, source_id=n, running=8.0, waiting=w, gen_tok_s=300.0)]
+    return findings(RULE, store_of(during=dict.fromkeys(range(len(waiting)), "c=16"), server_samples=stats))["c=16"]
+
+
+def test_logs_that_disagree_about_waiting_decide_nothing() -> None:
+    assert queues(8.0).verdict == "ruled-out"
+    assert queues(8.0, 4.0).verdict == "ruled-out"
+    assert queues(8.0, 0.0).verdict == "cannot-tell"
+
+
+@pytest.mark.parametrize(("waiting", "expected"), [(4.0, "ruled-out"), (0.0, "cannot-tell")])
+def test_a_log_that_nothing_ties_to_the_load_does_not_speak_alone(waiting: float, expected: str) -> None:
+    """Two logs without a year, eleven days apart: the old one, with its queue, is in the trace."""
+    new = lines(20, source_id=0, running=16.0, waiting=waiting, gen_tok_s=600.0)
+    old = lines(20, source_id=1, start=1000.0 - 1e6, running=8.0, waiting=8.0, gen_tok_s=300.0)
+    store = store_of(server_samples=new + old, zone={0: "no-year", 1: "no-year"})
+    assert findings(RULE, store)["trace"].verdict == expected

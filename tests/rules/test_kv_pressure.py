@@ -104,3 +104,34 @@ def test_no_free_space_lines_of_llama_cpp_fit() -> None:
     served = lines(5, server="llama.cpp", running=4.0, waiting=0.0)
     assert judged(served, full).verdict == "fits"
     assert judged(served, full[:1]).verdict == "cannot-tell"
+
+
+def test_fewer_than_the_low_end_of_the_limit_is_enough() -> None:
+    """The default of the build is 256 on one card and 1024 on another: with 60 of them the cache is what keeps the others out."""
+    between = [{**config(slots=256, version="0.11.0")[0], "num_hi": 1024.0}]
+    full = {"waiting": 50.0, "kv_usage": 0.99}
+    found = judged(lines(running=120.0, **full), settings=between)
+    assert found.verdict == "fits" and found.numbers["stalled_share"] == [1, 1]
+    assert judged(lines(running=600.0, **full), settings=between).verdict == "cannot-tell"
+    roomy = {"waiting": 50.0, "kv_usage": 0.4}
+    told = [*between, *config(version="0.13.0")]
+    assert judged(lines(running=1024.0, **roomy), settings=told).verdict == "ruled-out"
+    assert judged(lines(running=600.0, **roomy), settings=told).verdict == "cannot-tell"
+
+
+def test_a_rank_that_queues_beside_a_rank_with_room() -> None:
+    """Rank 0 is full and queues, rank 1 has 23 slots free: that is said of each engine, not of the server."""
+    rows = [
+        {
+            **row,
+            "rank": f"DP{rank}",
+            "engine": rank,
+            "line": row["line"] * 2 + rank,
+            "running": (32.0, 9.0)[rank],
+            "waiting": (20.0, 0.0)[rank],
+        }
+        for row in sglang(kv_usage=0.02)
+        for rank in (0, 1)
+    ]
+    found = judged(rows, settings=config(server="sglang", slots=32, data_parallel=2))
+    assert found.verdict == "ruled-out" and "in none of 2 engines" in found.sentence and "of that engine" in found.sentence

@@ -83,3 +83,40 @@ def test_ruled_out_needs_a_log_that_would_tell_and_flat_memory() -> None:
     assert findings(RULE, store_of(during={0: "c=1", 1: "c=1"}, server_events=START, **tables))["c=1"].verdict == "ruled-out"
     assert findings(RULE, store_of(during={0: "c=1", 1: "c=1"}, **tables))["c=1"].verdict == "cannot-tell"
     assert findings(RULE, store_of(during={0: "c=1"}, server_events=START, requests=served(BUSY)))["c=1"].verdict == "cannot-tell"
+
+
+def test_a_server_that_a_script_starts_anew_makes_nobody_wait() -> None:
+    """The script waits for the server's health: the first request of the new run comes at once, but none waited."""
+    anew = [{**event("loading", 1020.0, 11), "run": 1}, {**event("loaded", 1049.5, 12), "run": 1}]
+    requests = [*served(BUSY[:1]), *({**r, "run": 1, "line": 20} for r in served(BUSY[1:]))]
+    store = store_of(during={0: "c=1"}, requests=requests, server_events=[*START, *anew])
+    assert findings(RULE, store)["c=1"].verdict == "cannot-tell"
+    client = [{"source_id": 2, "line": 1, "origin": "client", "request": "1", "sent_at": 1015.0, "finished_at": 1060.0, "status": "ok"}]
+    waited = store_of(during={0: "c=1", 2: "c=1"}, requests=requests + client, server_events=[*START, *anew])
+    assert findings(RULE, waited)["c=1"].verdict == "confirmed", "the client's own time says that it waited"
+
+
+def regime(events: Rows, **tables: Rows) -> Finding:
+    """Requests that make a load window by themselves, nothing bound."""
+    store = store_of(requests=served(BUSY), server_events=events, **tables)
+    return findings(RULE, store)["1 running"]
+
+
+def test_a_log_is_compared_on_its_own_clock() -> None:
+    """A second before the first request is before it, whatever the clocks of others are worth."""
+    assert regime([event("loading", 994.0, 1), event("loaded", 999.9, 2)]).verdict == "cannot-tell"
+    assert regime([event("loading", 1005.0, 3)]).verdict == "fits"
+    assert regime([event("loaded", 1005.0, 3)]).verdict == "cannot-tell", "that it is loaded says nothing of when it was"
+
+
+@pytest.mark.parametrize(("time", "expected"), [(1000.05, "cannot-tell"), (1005.0, "fits"), (1009.95, "cannot-tell")])
+def test_lines_of_another_log_count_only_well_inside(time: float, expected: str) -> None:
+    assert regime([event("loading", time, 1, source_id=3)]).verdict == expected
+
+
+def test_what_may_lie_inside_rules_nothing_out() -> None:
+    flat = samples(8, 2, start=1002.0, util_gpu=60.0, mem_used=21_000.0) + [
+        {**r, "cycle": r["cycle"] + 8, "line": r["line"] + 16} for r in samples(8, 2, start=1052.0, util_gpu=60.0, mem_used=21_000.0)
+    ]
+    assert regime(START, gpu_samples=flat).verdict == "ruled-out"
+    assert regime([*START, event("loading", 1010.05, 1, source_id=3)], gpu_samples=flat).verdict == "cannot-tell"

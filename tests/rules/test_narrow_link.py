@@ -52,3 +52,16 @@ def test_a_card_that_never_worked_is_not_ruled_out_with_the_others() -> None:
 def test_thin_or_unplaced_samples_confirm_nothing() -> None:
     assert judged(seconds=5, pcie_width=8.0).verdict == "cannot-tell"
     assert judged(during=False, pcie_width=8.0).verdict == "fits"
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_the_narrowest_of_several_narrow_links_is_named(order: tuple[int, int]) -> None:
+    """One card at generation 3 of 4 with all lanes, one at a quarter of the lanes: the latter has the least of its rate."""
+    found = judged(pcie_gen=lambda s, g: (3.0, 4.0)[order[g]], pcie_width=lambda s, g: (16.0, 4.0)[order[g]])
+    assert found.verdict == "confirmed" and found.numbers["narrow_cards"] == 2
+    assert (found.numbers["narrow_gpu"], found.numbers["rate_share"]) == (order.index(1), 0.25)
+
+
+def test_a_link_that_is_narrow_now_and_then_does_not_hide_one_that_always_is() -> None:
+    found = judged(pcie_gen=lambda s, g: 1.0 if g == 0 and s % 2 else 3.0 if g == 1 else 4.0)
+    assert found.verdict == "confirmed" and found.numbers["narrow_gpu"] == 1

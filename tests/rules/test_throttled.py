@@ -123,3 +123,41 @@ def test_the_cost_is_printed_beside_the_state_and_is_not_confirmed_without_an_in
     assert (found.verdict, found.claim) == ("confirmed", "state")
     assert found.numbers["drop_share"] == pytest.approx(0.25, abs=0.01)
     assert "300" in found.sentence and "400" in found.sentence
+
+
+def test_the_bit_of_the_power_cap_far_below_the_limit_is_a_quirk() -> None:
+    """0x4 at 39 W of 250 W with low clocks: the light part of the load. The same bit near the limit is a cap."""
+    light = {
+        "event_reasons": lambda s, g: CAP if s >= 12 else NONE,
+        "sm_clock": lambda s, g: 450.0 if s >= 12 else 1815.0,
+        "power_limit_w": 250.0,
+    }
+    near, far = (lambda s, g: 245.0), (lambda s, g: 39.0 if s >= 12 else 190.0)
+    assert verdict(RULE, loaded(**light, power_w=near)).verdict == "confirmed"
+    found = verdict(RULE, loaded(**light, power_w=far))
+    assert found.verdict == "cannot-tell" and found.numbers["capped_share"] == 0
+
+
+def test_clocks_are_compared_at_similar_utilisation_only() -> None:
+    """A card with little to do clocks down by itself: the clock of full load is no reference for it."""
+    light = {"event_reasons": lambda s, g: CAP if s >= 12 else NONE, "sm_clock": lambda s, g: 450.0 if s >= 12 else 1815.0}
+    assert verdict(RULE, loaded(**light, util_gpu=lambda s, g: 20.0 if s >= 12 else 98.0)).verdict == "fits"
+    assert verdict(RULE, loaded(**light, util_gpu=lambda s, g: 92.0 if s >= 12 else 98.0)).verdict == "confirmed"
+
+
+def ramp(flagged: int, bit: int) -> Store:
+    """Bursts of eleven busy seconds after one idle second; the first seconds of each carry the bit and a low clock."""
+    first = lambda s: 1 <= s % 12 <= flagged  # noqa: E731
+    return loaded(
+        seconds=120,
+        util_gpu=lambda s, g: 0.0 if s % 12 == 0 else 97.0,
+        event_reasons=lambda s, g: bit if first(s) else NONE,
+        sm_clock=lambda s, g: 900.0 if first(s) else 1800.0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("flagged", "bit", "expected"), [(1, 0x8, "cannot-tell"), (4, 0x8, "confirmed"), (1, 0x48, "confirmed"), (1, 0x20, "confirmed")]
+)
+def test_a_slowdown_in_the_first_sample_of_a_burst_is_a_change_of_the_power_state(flagged: int, bit: int, expected: str) -> None:
+    assert verdict(RULE, ramp(flagged, bit)).verdict == expected

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from gpuverdict.rules.idle_starvation import RULE as STARVED
 from gpuverdict.rules.turn_taking import RULE
 
-from .small_store import config, samples, served, store_of, verdict
+from .small_store import Rows, config, samples, served, store_of, verdict
 
 THIRDS = {"util_gpu": lambda s, g: (33.0, 35.0, 31.0)[g] + (s + g) % 3 - 1}
 
@@ -88,3 +91,77 @@ def test_cards_seen_to_work_one_after_the_other_inside_single_requests(stage_s: 
     store = store_of(gpu_samples=samples(360, 2, start=1000.0, **values), requests=served(spans))
     found = verdict(RULE, store, "1 running")
     assert found.verdict == ("confirmed" if expected == "confirmed" else "fits")
+
+
+@pytest.mark.parametrize(
+    "of_the_model",
+    [
+        {"server_config": config(split="layer", split_devices=2, server="llama.cpp")},
+        {"given": [*given(split="layer"), {"source_id": 9, "key": "gpu.count", "value": "2", "num": 2.0}]},
+    ],
+)
+def test_a_card_that_the_model_does_not_run_on_keeps_the_sum_open(of_the_model: dict[str, Rows]) -> None:
+    """Two cards of the model and a third with another job add up to 100 % by chance."""
+    during = {1: "c=1", 0: "c=1"}
+    found = verdict(
+        RULE,
+        store_of(
+            during=during, gpu_samples=samples(20, 3, mem_used=20_000.0, **THIRDS), requests=served([(1000.0, 1020.0)]), **of_the_model
+        ),
+        "c=1",
+    )
+    assert found.verdict == "fits" and "on 2 cards, 3 are at work" in found.sentence
+    halves = samples(20, 2, mem_used=20_000.0, util_gpu=49.0)
+    assert (
+        verdict(RULE, store_of(during=during, gpu_samples=halves, requests=served([(1000.0, 1020.0)]), **of_the_model), "c=1").verdict
+        == "confirmed"
+    )
+
+
+def test_a_card_of_another_job_rules_nothing_out() -> None:
+    """One and a half cards of work, the half of it on a card that the model is not on."""
+    processes = [
+        {"source_id": 1, "line": n, "gpu": n % 3, "cycle": n // 3, "pid": 100 + n % 3, "kind": "C", "util_gpu": 20.0} for n in range(60)
+    ]
+    tables: dict[str, Rows] = {"gpu_processes": processes, "server_config": config(split="layer", split_devices=2, server="llama.cpp")}
+    store = store_of(
+        during={1: "c=1", 0: "c=1"},
+        gpu_samples=samples(20, 3, util_gpu=lambda s, g: (50.0, 48.0, 90.0)[g]),
+        requests=served([(1000.0, 1020.0)]),
+        **tables,
+    )
+    assert verdict(RULE, store, "c=1").verdict == "fits"
+    assert verdict(STARVED, store, "c=1").verdict != "ruled-out", "the other job keeps the sum above the line"
+
+
+def test_a_card_that_draws_the_desktop_is_no_stage() -> None:
+    desktop = {"util_gpu": lambda s, g: (48.0, 49.0, 1.0 + s % 5)[g], "mem_used": lambda s, g: (22_000.0, 22_000.0, 400.0)[g]}
+    found = verdict(RULE, store_of(during={1: "c=1"}, gpu_samples=samples(20, 3, **desktop), given=given(split="layer")), "c=1")
+    assert found.verdict == "confirmed" and found.sentence.startswith("The 2 cards take turns.")
+
+
+@pytest.mark.parametrize(
+    ("cards", "util", "mem"),
+    [
+        (8, lambda s, g: 4.0, lambda s, g: 5000.0),  # eight stages with a lot of idle time
+        (3, lambda s, g: (44.0, 44.0, 12.0)[g], lambda s, g: (22_000.0, 22_000.0, 1500.0)[g]),  # a small stage works more than a desktop
+        (3, lambda s, g: (48.0, 49.0, 3.0)[g], lambda s, g: None),  # nothing says what the third card is
+    ],
+)
+def test_small_stages_stay_stages(cards: int, util: Any, mem: Any) -> None:
+    found = verdict(
+        RULE, store_of(during={1: "c=1"}, gpu_samples=samples(20, cards, util_gpu=util, mem_used=mem), given=given(split="layer")), "c=1"
+    )
+    assert found.verdict == "confirmed" and found.numbers["cards"] == cards
+
+
+def test_a_stage_with_next_to_no_layers_counts_where_the_log_names_its_card() -> None:
+    tiny = {"util_gpu": lambda s, g: (48.0, 46.0, 4.0)[g], "mem_used": lambda s, g: (22_000.0, 22_000.0, 900.0)[g]}
+    store = store_of(
+        during={1: "c=1", 0: "c=1"},
+        gpu_samples=samples(20, 3, **tiny),
+        requests=served([(1000.0, 1020.0)]),
+        server_config=config(split="layer", split_devices=3, server="llama.cpp"),
+    )
+    found = verdict(RULE, store, "c=1")
+    assert found.verdict == "confirmed" and found.numbers["cards"] == 3

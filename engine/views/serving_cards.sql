@@ -1,0 +1,23 @@
+-- The cards of a recording that may serve, per scope. One that never does anything and holds no model is none, and neither is one that
+-- only draws a desktop: it holds less than a tenth of what the fullest card holds and works less than a tenth of the time. Both add
+-- nothing to a sum but the look of a stage. A card without memory readings is judged by its work alone, and no card is left out that
+-- the model's own number of cards needs.
+WITH cards AS (
+    SELECT scope_id, source_id, host, gpu, max(util_gpu) AS util_max, avg(util_gpu) AS util_mean, max(mem_used) AS mem_used
+    FROM main.samples_in_load WHERE util_gpu IS NOT NULL GROUP BY ALL
+), ranked AS (
+    SELECT
+        *, coalesce(mem_used >= 0.1 * max(mem_used) OVER recording, TRUE) OR util_mean >= 10 AS strong,
+        row_number() OVER (recording ORDER BY mem_used DESC NULLS LAST, util_mean DESC, host, gpu) AS place
+    FROM cards WHERE util_max > 2 OR mem_used > 1024
+    WINDOW recording AS (PARTITION BY scope_id, source_id)
+), serving AS (
+    SELECT r.* EXCLUDE (strong, place) FROM ranked r LEFT JOIN main.model_cards m USING (scope_id) WHERE r.strong OR r.place <= m.devices_lo
+)
+-- cards_extra: cards at work that the model does not have, so that a sum over all of them is not the model's; cards_missing: the reverse
+SELECT
+    s.*, count(*) OVER recording AS cards,
+    greatest(0, coalesce(m.devices_lo - count(*) OVER recording, 0)) AS cards_missing,
+    greatest(0, coalesce(count(*) OVER recording - m.devices_hi, 0)) AS cards_extra
+FROM serving s LEFT JOIN main.model_cards m USING (scope_id)
+WINDOW recording AS (PARTITION BY scope_id, source_id)
