@@ -430,6 +430,8 @@ VIEWS: tuple[View, ...] = (
     View("computed_tokens", "Tokens that the cards compute per second, prompts included where they are told."),
     View("gpu_catalog_match", "Cards of the catalogue that the files name."),
     View("model_facts", "What is known of the model, logged before given before catalogue."),
+    View("model_cards", "On how many cards one copy of the model runs, and how many copies there are."),
+    View("card_bandwidth", "Memory bandwidth of one card, by the clock under load where it is logged."),
     View("roofs", "Bytes of one pass and the bandwidth that serves it, as intervals."),
     View("step_bytes", "Bytes that one decode step moves, as an interval."),
     View("link_load", "What the link between the cards has to carry, and over what."),

@@ -43,7 +43,7 @@ WITH dram AS (
     -- the same cards at a load that is known to fill the memory interface: what the counter reads at full scale on this product
     SELECT r.cards, max(r.util_mem) AS full_scale
     FROM readings r LEFT JOIN main.step_bytes b USING (scope_id) LEFT JOIN dram d USING (scope_id)
-    WHERE r.n >= 10 AND (d.dram_active >= 0.65 OR (b.speculation = 'off' AND b.steps_lo * b.pass_bytes_lo / (b.bw_hi * 1e9) >= 0.60)) GROUP BY r.cards
+    WHERE r.n >= 10 AND (d.dram_active >= 0.65 OR (b.speculation = 'off' AND b.mbu_lo BETWEEN 0.60 AND 1.02)) GROUP BY r.cards
 ), on_cards AS (
     SELECT scope_id, CASE WHEN max(num_lo) FILTER (key = 'layers_offloaded') >= max(num_hi) FILTER (key = 'layers_total') THEN 1 END AS all_layers
     FROM main.config_in_scope GROUP BY scope_id
@@ -55,9 +55,8 @@ SELECT
     batch_lo, batch_hi, pass_bytes_lo / 1e9 AS step_gb_lo, step_bytes_hi / 1e9 AS step_gb_hi,
     b.kv_bytes_hi / 1e9 AS kv_gb, sequence_tokens, sequence_from, b.ev AS sequence_tokens_ev,
     bw_lo AS bandwidth_lo, bw_hi AS bandwidth_hi, bw_origin AS bandwidth_origin,
-    CASE WHEN bw_origin = 'given' THEN ['gpu.mem_bw_gb_s=' || printf('%g', bw_one_lo)] END AS bandwidth_given,
-    steps_lo * pass_bytes_lo / (bw_hi * 1e9) AS mbu_lo,
-    steps_hi * (step_bytes_hi / bw_lo + kv_bytes_hi / bw_one_lo) / 1e9 AS mbu_hi,
+    CASE WHEN bw_origin = 'given' THEN ['gpu.mem_bw_gb_s=' || printf('%g', bw_one_lo)] END AS bandwidth_given, bw_ev AS bandwidth_ev,
+    b.mbu_lo, b.mbu_hi, b.mbu_lo AS mbu_least,
     model_given AS mbu_given, model_ev AS mbu_ev, model_origin AS mbu_origin,
     CASE speculation WHEN 'on' THEN 1 WHEN 'off' THEN 0 END AS speculation,
     CASE WHEN speculation = 'on' AND accept_len IS NULL THEN 1 ELSE 0 END AS speculation_seen,
@@ -94,6 +93,7 @@ RULE = Rule(
     limits={
         "high": Limit(0.60, "MBU", "three quarters of the 0.8 that is practical; optimised stacks run at 0.6 to 0.85"),
         "low": Limit(0.40, "MBU", "half of the 0.8 that is practical: most of the step is then something else"),
+        "possible": Limit(1.02, "MBU", "no card moves more than its bandwidth; the rest is rounding of clocks and rates"),
         "dram_high": Limit(0.65, "DRAM_ACTIVE", "four fifths of the 0.8 that is practical"),
         "dram_low": Limit(0.40, "DRAM_ACTIVE", "half of the 0.8 that is practical"),
         "tensor_low": Limit(0.4, "tensor active", "above that arithmetic takes part"),
@@ -104,6 +104,14 @@ RULE = Rule(
         "stays": Limit(0.2, "d ln rate / d ln clock", "a fifth of the time at most scales with that clock"),
         "enough": Limit(10, "rounds", "fewer than ten independent windows say nothing about the load"),
     },
+    impossible=(
+        Route(
+            "more than the card can move: card, model or step count is not of this run",
+            when=("mbu_least > possible",),
+            uses=("roof",),
+            says="{steps_per_s:} steps/s x {step_gb:GB} is more than the card can move, {mbu:share} of {bandwidth:GB/s}: card, model or step count is not of this run.",
+        ),
+    ),
     confirmed=(
         *(
             Route(
@@ -181,6 +189,7 @@ RULE = Rule(
         "near_usual": _CLOCKS,
         "mbu": "decode tokens/s of one stream (server eval lines), model size and active parameters, bits per weight, the card, and the longest sequence "
         "(server log, or --given ctx_max=N)",
+        "mbu_least": "the card, the model and the step rate of one and the same run",
         "dram_active": "dcgmi dmon -e 1002,1004,1005 -d 100 (data-centre cards), while the load runs",
         "tensor_active": "dcgmi dmon -e 1002,1004,1005 -d 100 (data-centre cards), while the load runs",
         "dram_rounds": "dcgmi dmon -e 1002,1004,1005 -d 100 (data-centre cards), while the load runs",

@@ -1,5 +1,6 @@
 -- What is known of the model: a log beats a given fact, and that beats the catalogue. One row; every fact with its origin. Files that
--- differ by more than 2 % in a fact tell nothing about it.
+-- differ by more than 2 % in a fact tell nothing about it. Weights that a server reports per rank are a file in memory: at most what a pass
+-- reads. `embedding_bytes` is the most that the token embedding can hold of the file, 0 where it is the output head as well.
 WITH logged AS (
     FROM main.models WHERE coalesce(section, 0) = 0 ORDER BY source_id, line
 ), one AS (
@@ -16,6 +17,20 @@ WITH logged AS (
         CASE WHEN max(kv_bytes_per_token) <= 1.02 * min(kv_bytes_per_token) THEN median(kv_bytes_per_token) END AS kv_bytes_per_token,
         min_by({'source_id': source_id, 'line': line}, line, 2) AS ev
     FROM logged
+), ranks AS (
+    SELECT source_id, coalesce(run, 0) AS run, max(num) FILTER (key = 'tensor_parallel') * coalesce(max(num) FILTER (key = 'pipeline_parallel'), 1) AS n
+    FROM main.server_config WHERE key IN ('tensor_parallel', 'pipeline_parallel') GROUP BY ALL
+), loads AS (
+    SELECT
+        c.source_id, r.n * min(c.num) * 1073741824 AS bytes_lo, r.n * max(coalesce(c.num_hi, c.num)) * 1073741824 AS bytes_hi,
+        min_by({'source_id': c.source_id, 'line': c.line}, c.line, 2) AS ev
+    FROM main.server_config c JOIN ranks r ON r.source_id = c.source_id AND r.run = coalesce(c.run, 0)
+    WHERE c.key IN ('weights_gib_per_rank', 'weights_gib') AND c.num > 0 GROUP BY c.source_id, r.run, r.n
+), memory AS (
+    SELECT
+        CASE WHEN max(bytes_hi) <= 1.02 * min(bytes_hi) THEN min(bytes_lo) END AS bytes_lo,
+        CASE WHEN max(bytes_hi) <= 1.02 * min(bytes_hi) THEN max(bytes_hi) END AS bytes_hi, any_value(ev) AS ev
+    FROM loads
 ), given AS (
     SELECT
         any_value(num) FILTER (key = 'model.params_total_b') AS total_b,
@@ -38,8 +53,10 @@ WITH logged AS (
         coalesce(o.total_b, g.total_b, c.total_params_b) AS total_b,
         -- a dense model (no experts in its metadata) reads everything
         coalesce(o.active_b, g.active_b, c.active_params_b, CASE WHEN o.experts = 0 THEN coalesce(o.total_b, g.total_b) END) AS active_b,
-        coalesce(o.bpw, g.bpw) AS bpw,
-        coalesce(o.file_bytes, coalesce(o.total_b, g.total_b, c.total_params_b) * 1e9 * coalesce(o.bpw, g.bpw) / 8) AS file_bytes,
+        -- what is in memory beside the model's own weights is not counted as more than 16 bit
+        coalesce(o.bpw, least(16, w.bytes_lo * 8 / (coalesce(o.total_b, g.total_b, c.total_params_b) * 1e9)), g.bpw) AS bpw,
+        coalesce(o.file_bytes, w.bytes_hi, coalesce(o.total_b, g.total_b, c.total_params_b) * 1e9 * coalesce(o.bpw, g.bpw) / 8) AS file_bytes,
+        o.bpw IS NULL AND w.bytes_lo IS NOT NULL AS from_memory, c.vocab_size, c.tied_embedding,
         coalesce(o.layers, g.layers, c.layers) AS layers,
         coalesce(o.hidden, g.hidden, c.hidden_size) AS hidden,
         coalesce(o.experts, c.experts) AS experts,
@@ -47,13 +64,18 @@ WITH logged AS (
         c.routed_total_b, c.routed_active_b, c.nonrouted_active_b,
         coalesce(o.kv_bytes_per_token, c.kv_bytes_per_token_bf16) AS kv_bytes_per_token,
         c.source AS catalogue_source,
-        concat_ws(', ', CASE WHEN o.ev IS NOT NULL THEN 'logged' END, CASE WHEN g.stated IS NOT NULL THEN 'given' END,
+        concat_ws(', ', CASE WHEN coalesce(o.ev, w.ev) IS NOT NULL THEN 'logged' END, CASE WHEN g.stated IS NOT NULL THEN 'given' END,
             CASE WHEN c.name IS NOT NULL THEN 'catalogue' END) AS origin,
-        g.stated AS given, coalesce(o.ev, g.ev) AS ev
-    FROM one o CROSS JOIN given g LEFT JOIN cat c ON TRUE
+        g.stated AS given, coalesce(o.ev || w.ev, o.ev, w.ev, g.ev) AS ev
+    FROM one o CROSS JOIN given g CROSS JOIN memory w LEFT JOIN cat c ON TRUE
 )
 SELECT
-    *,
+    * EXCLUDE (from_memory, vocab_size, tied_embedding),
+    -- unknown: the largest vocabulary there is, and a model of P parameters is at most 1.2 times as wide as the cube root of 11 P. Servers
+    -- that load safetensors keep the embedding at 16 bit
+    CASE WHEN tied_embedding = 1 THEN 0
+        ELSE coalesce(vocab_size, 262144) * coalesce(hidden, 1.2 * cbrt(11e9 * coalesce(active_b, total_b))) * CASE WHEN from_memory THEN 16 ELSE bpw END / 8
+    END AS embedding_bytes,
     -- dense: all parameters are active within 2 %
     CASE WHEN active_b >= 0.98 * total_b OR experts = 0 THEN TRUE WHEN experts > 0 OR active_b < 0.98 * total_b THEN FALSE END AS dense
 FROM facts
