@@ -5,7 +5,7 @@ WITH logged AS (
     FROM main.models WHERE coalesce(section, 0) = 0 ORDER BY source_id, line
 ), one AS (
     SELECT
-        first(name) FILTER (name IS NOT NULL) AS name,
+        first(name) FILTER (name IS NOT NULL) AS name, CASE WHEN count(DISTINCT arch) = 1 THEN any_value(arch) END AS arch,
         CASE WHEN max(params_total_b) <= 1.02 * min(params_total_b) THEN median(params_total_b) END AS total_b,
         CASE WHEN max(params_active_b) <= 1.02 * min(params_active_b) THEN median(params_active_b) END AS active_b,
         CASE WHEN max(file_bytes) <= 1.02 * min(file_bytes) THEN median(file_bytes) END AS file_bytes,
@@ -47,19 +47,26 @@ WITH logged AS (
     SELECT coalesce(CASE WHEN o.name IN (SELECT name FROM main.catalog_models) THEN o.name END, g.name, o.name) AS name FROM one o, given g
 ), cat AS (
     SELECT c.* FROM main.catalog_models c JOIN named n ON c.name = n.name
+), dense AS (
+    -- architecture words that only dense models have; `llama` has mixtures under it as well, so there only the sizes of the dense ones
+    SELECT
+        o.arch IN ('qwen2', 'qwen3', 'gemma', 'gemma2', 'gemma3', 'phi2', 'phi3', 'starcoder2', 'stablelm', 'command-r', 'olmo2', 'glm4', 'falcon', 'internlm2')
+        OR (o.arch = 'llama' AND EXISTS (FROM (VALUES (1.24), (3.21), (6.74), (7.25), (8.03), (13.02), (65.29), (70.55), (405.85)) v(b) WHERE abs(o.total_b / v.b - 1) <= 0.01)) AS by_name
+    FROM one o
 ), facts AS (
     SELECT
         (SELECT name FROM named) AS name,
         coalesce(o.total_b, g.total_b, c.total_params_b) AS total_b,
         -- a dense model (no experts in its metadata) reads everything
-        coalesce(o.active_b, g.active_b, c.active_params_b, CASE WHEN o.experts = 0 THEN coalesce(o.total_b, g.total_b) END) AS active_b,
+        coalesce(o.active_b, g.active_b, c.active_params_b, CASE WHEN o.experts = 0 OR (o.experts IS NULL AND d.by_name) THEN coalesce(o.total_b, g.total_b) END) AS active_b,
         -- what is in memory beside the model's own weights is not counted as more than 16 bit
-        coalesce(o.bpw, least(16, w.bytes_lo * 8 / (coalesce(o.total_b, g.total_b, c.total_params_b) * 1e9)), g.bpw) AS bpw,
+        coalesce(o.bpw, CASE WHEN w.bytes_lo * 8 / (coalesce(o.total_b, g.total_b, c.total_params_b) * 1e9) > 16 THEN 16
+            ELSE w.bytes_lo * 8 / (coalesce(o.total_b, g.total_b, c.total_params_b) * 1e9) END, g.bpw) AS bpw,
         coalesce(o.file_bytes, w.bytes_hi, coalesce(o.total_b, g.total_b, c.total_params_b) * 1e9 * coalesce(o.bpw, g.bpw) / 8) AS file_bytes,
         o.bpw IS NULL AND w.bytes_lo IS NOT NULL AS from_memory, c.vocab_size, c.tied_embedding,
         coalesce(o.layers, g.layers, c.layers) AS layers,
         coalesce(o.hidden, g.hidden, c.hidden_size) AS hidden,
-        coalesce(o.experts, c.experts) AS experts,
+        coalesce(o.experts, c.experts, CASE WHEN d.by_name THEN 0 END) AS experts,
         coalesce(o.experts_per_token, c.experts_per_token) AS experts_per_token,
         c.routed_total_b, c.routed_active_b, c.nonrouted_active_b,
         coalesce(o.kv_bytes_per_token, c.kv_bytes_per_token_bf16) AS kv_bytes_per_token,
@@ -67,7 +74,7 @@ WITH logged AS (
         concat_ws(', ', CASE WHEN coalesce(o.ev, w.ev) IS NOT NULL THEN 'logged' END, CASE WHEN g.stated IS NOT NULL THEN 'given' END,
             CASE WHEN c.name IS NOT NULL THEN 'catalogue' END) AS origin,
         g.stated AS given, coalesce(o.ev || w.ev, o.ev, w.ev, g.ev) AS ev
-    FROM one o CROSS JOIN given g CROSS JOIN memory w LEFT JOIN cat c ON TRUE
+    FROM one o CROSS JOIN given g CROSS JOIN memory w CROSS JOIN dense d LEFT JOIN cat c ON TRUE
 )
 SELECT
     * EXCLUDE (from_memory, vocab_size, tied_embedding),
