@@ -45,7 +45,11 @@ WITH dram AS (
     FROM readings r LEFT JOIN main.step_bytes b USING (scope_id) LEFT JOIN dram d USING (scope_id)
     WHERE r.n >= 10 AND (d.dram_active >= 0.65 OR (b.speculation = 'off' AND b.mbu_lo BETWEEN 0.60 AND 1.02)) GROUP BY r.cards
 ), on_cards AS (
-    SELECT scope_id, CASE WHEN max(num_lo) FILTER (key = 'layers_offloaded') >= max(num_hi) FILTER (key = 'layers_total') THEN 1 END AS all_layers
+    SELECT
+        scope_id, CASE WHEN max(num_lo) FILTER (key = 'layers_offloaded') >= max(num_hi) FILTER (key = 'layers_total') THEN 1 END AS all_layers,
+        coalesce(max(num_lo) FILTER (key = 'layers_offloaded') < max(num_hi) FILTER (key = 'layers_total'), FALSE)
+            OR coalesce(max(num_hi) FILTER (key = 'n_gpu_layers') = 0, FALSE) AS layers_off,
+        max(num_lo) FILTER (key = 'cpu_model_mib') * 1048576 AS cpu_bytes
     FROM main.config_in_scope GROUP BY scope_id
 ), held AS (
     SELECT scope_id, sum(mem) * 1048576 AS bytes FROM (SELECT scope_id, host, gpu, min(mem_used) AS mem FROM main.samples_in_load GROUP BY ALL) GROUP BY scope_id
@@ -65,7 +69,9 @@ SELECT
     d.dram_active, d.tensor_active, d.dram_rounds, d.ev AS dram_active_ev,
     e.mem_lo AS mem_elasticity_lo, e.mem_hi AS mem_elasticity_hi, e.sm_lo AS sm_elasticity_lo, e.sm_hi AS sm_elasticity_hi, e.ev AS mem_elasticity_ev, e.sure AS clocks_sure, e.near_usual,
     q.util_mem, q.n AS util_mem_rounds, q.ev AS util_mem_ev, z.full_scale AS util_mem_full, q.util_mem / z.full_scale AS util_mem_share,
-    CASE WHEN y.all_layers = 1 OR h.bytes >= b.file_bytes THEN 1 END AS on_cards
+    CASE WHEN y.all_layers = 1 OR h.bytes >= b.file_bytes THEN 1 END AS on_cards,
+    -- more on the CPU than an embedding: the host's memory takes part, and the cards' bandwidth says nothing about it
+    CASE WHEN y.layers_off OR y.cpu_bytes > b.embedding_bytes + 0.02 * b.file_bytes THEN 1 ELSE 0 END AS off_cards
 FROM main.scopes sc LEFT JOIN main.step_bytes b USING (scope_id) LEFT JOIN dram d USING (scope_id) LEFT JOIN main.clock_elasticity e USING (scope_id)
 LEFT JOIN readings q USING (scope_id) LEFT JOIN at_the_roof z ON z.cards = q.cards LEFT JOIN on_cards y ON y.scope_id = sc.scope_id
 LEFT JOIN held h ON h.scope_id = sc.scope_id
@@ -140,7 +146,7 @@ RULE = Rule(
         *(
             Route(
                 "one pass over weights and KV cache takes less than 40 % of a step",
-                when=("mbu < low", "speculation_seen <= 0", "counters_seen <= 0"),
+                when=("mbu < low", "speculation_seen <= 0", "counters_seen <= 0", "off_cards <= 0"),
                 uses=(rates, "roof"),
                 says="Memory bandwidth is not the main cost. {steps_per_s:} steps/s x ({step_gb:GB} of weights + at most {kv_gb:GB} of KV, {sequence_tokens:int} "
                 "tokens: {sequence_from}) over {bandwidth:GB/s} is {mbu:share} of the ceiling (line 40 %).",
@@ -185,6 +191,7 @@ RULE = Rule(
         "util_mem_share": _UTIL_MEM,
         "util_mem_rounds": _UTIL_MEM,
         "on_cards": "the server's start-up log (offloaded n/n layers), or memory.used of every card and the size of the model",
+        "off_cards": "a server with all its weights on the cards",
         "clocks_sure": _CLOCKS,
         "near_usual": _CLOCKS,
         "mbu": "decode tokens/s of one stream (server eval lines), model size and active parameters, bits per weight, the card, and the longest sequence "

@@ -37,7 +37,7 @@ WITH stated AS (
 )
 SELECT
     sc.scope_id,
-    coalesce(least(s.gb_s, c.lo, CASE WHEN c.lo IS NULL THEN a.lo END), least(k.lo, c.lo, CASE WHEN c.lo IS NULL THEN a.lo END)) AS one_lo,
+    CASE WHEN coalesce(s.gb_s, k.lo) IS NOT NULL THEN least(coalesce(s.gb_s, k.lo), coalesce(c.lo, a.lo)) END AS one_lo,
     CASE WHEN s.gb_s IS NOT NULL THEN least(s.gb_s, c.hi) WHEN k.hi IS NOT NULL THEN coalesce(c.hi, greatest(k.hi, a.hi)) END AS one_hi,
     CASE WHEN s.gb_s IS NOT NULL THEN 'given' WHEN k.hi IS NULL THEN NULL WHEN c.hi IS NOT NULL THEN 'logged' ELSE 'catalogue' END AS origin,
     c.ev

@@ -38,7 +38,7 @@ SELECT
     END AS pass_bytes_hi,
     CASE WHEN dense THEN file_bytes ELSE nonrouted_b * 2e9 END AS fixed_bytes_hi,
     CASE WHEN dense THEN 0 ELSE routed_b * 1e9 * expert_bits / 8 END AS expert_bytes_one_hi,
-    experts, experts_per_token, dense, file_bytes, total_b, active_b, bpw, layers, hidden,
+    experts, experts_per_token, dense, file_bytes, embedding_bytes, total_b, active_b, bpw, layers, hidden,
     -- unknown KV layout: one and a half times full multi-head attention at 16 bit. Unknown shape: P parameters are about 12 L h^2, and no
     -- known model is narrower than 0.6 of the cube root of 11 P
     coalesce(kv_bytes_per_token, 3 * layers * hidden * 2, 3 * 2 * coalesce(active_b, total_b) * 1e9 / (12 * 0.6 * cbrt(11e9 * coalesce(active_b, total_b)))) AS kv_bytes_per_token_hi,
