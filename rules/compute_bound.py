@@ -9,7 +9,8 @@ Why it matters
 
 How it decides
     MFU = 2 x active parameters x computed tokens per second over the peak of the cards that work at the same time. Ruled out at 15 %
-    or less at the high end, with the lowest peak (bf16 of the catalogue); confirmed at 50 % or more at the low end, with the highest.
+    or less at the high end, with the lowest peak (bf16 of the catalogue); confirmed at 50 % or more at the low end, with the highest. More
+    than 102 % at the low end is impossible: card, model or token count is not of this run, and nothing is decided.
     Without a rate decode is still bounded: its step cannot be shorter than one pass over the weights, so the arithmetic of B tokens
     over that time bounds the MFU.
 

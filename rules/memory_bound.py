@@ -9,8 +9,11 @@ Why it matters
 
 How it decides
     MBU = steps per second over the ceiling, bandwidth / bytes of one step. Everything is an interval: active parameters at the
-    average bits of the file at the low end; non-routed parameters at 16 bit and the rest of the file for the experts at the high
-    end; KV cache at its bound. For a serial split of equal cards the ceiling is one card's. Confirmed at 0.60 or more at the low
+    average bits of the file, without the token embedding, at the low end; non-routed parameters at 16 bit and the rest of the file for the experts at the high
+    end; KV cache at its bound. The bandwidth is that of the memory clock under load where it is logged, the catalogue's at most at the
+    low end. For a serial split of equal cards the ceiling is one card's; every copy of a data split reads all weights, so there it is one
+    copy's. Cards are those that the log says the model runs on. More than 1.02 at the low end is impossible: card, model or step count is
+    not of this run, and nothing is decided. Confirmed at 0.60 or more at the low
     end with the steps known, or where the rate follows the memory clock (0.7 or more) and not the SM clock (0.2 or less) over repeated
     runs that differ in nothing else; ruled out as the main cost below 0.40 at the high end. utilization.memory rules it out only
     where the same cards, in these files, show what it reads at the roof: 25 % or less, and 0.4 of that reading or less. Between them

@@ -1,6 +1,6 @@
 -- On how many cards one copy of the model runs, per scope, and how many copies there are: ranks of the log, else the devices that hold
--- its buffers, else what is given, else the cards seen at work, where the weights fit into them: another job may use the rest. What a log
--- of perhaps another run says only widens what was seen.
+-- its buffers, else what is given, else the cards seen at work, where the weights fit into them: another job may use the rest; else at most
+-- those that a server names. What a log of perhaps another run says only widens what was seen.
 WITH seen AS (
     SELECT scope_id, max(cards) AS n FROM main.util_sums GROUP BY scope_id
 ), everywhere AS (
@@ -9,6 +9,8 @@ WITH seen AS (
     SELECT min(n) AS lo, max(n) AS hi FROM (
         SELECT source_id, run, count(DISTINCT value) AS n FROM main.server_config WHERE key = 'device_model_mib' AND num > 0 GROUP BY ALL
     )
+), named AS (
+    SELECT max(n) AS n FROM (SELECT source_id, count(DISTINCT device) AS n FROM main.gpus WHERE device IS NOT NULL GROUP BY source_id)
 ), settings AS (
     SELECT
         scope_id, origin = 'estimated' AS loose,
@@ -35,20 +37,23 @@ WITH seen AS (
             (SELECT max(memory_mib) * 1048576 FROM main.gpus WHERE memory_mib > 0), (SELECT max(memory_gib) * 1073741824 FROM main.gpu_catalog_match)
         ) AS card_bytes
     FROM main.model_facts m
+), working AS (
+    SELECT sc.scope_id, coalesce(s.n, e.n) AS n, coalesce(r.file_bytes > coalesce(s.n, e.n) * r.card_bytes, FALSE) AS short
+    FROM main.scopes sc CROSS JOIN everywhere e CROSS JOIN room r LEFT JOIN seen s USING (scope_id)
 ), gathered AS (
     SELECT
         sc.scope_id, p.split, l.copies_lo, l.copies_hi, r.card_bytes,
         coalesce(l.lo, b.lo) AS logged_lo, coalesce(l.hi, b.hi) AS logged_hi, o.lo AS loose_lo, o.hi AS loose_hi,
         (SELECT any_value(num) FROM main.given WHERE key = 'gpu.count') AS stated,
-        CASE WHEN coalesce(r.file_bytes <= coalesce(s.n, e.n) * r.card_bytes, TRUE) THEN coalesce(s.n, e.n) END AS at_work
-    FROM main.scopes sc CROSS JOIN everywhere e CROSS JOIN buffers b CROSS JOIN room r
-    LEFT JOIN splits p USING (scope_id) LEFT JOIN seen s USING (scope_id)
+        CASE WHEN NOT w.short THEN d.n END AS named, CASE WHEN NOT w.short THEN w.n END AS at_work
+    FROM main.scopes sc CROSS JOIN buffers b CROSS JOIN named d CROSS JOIN room r JOIN working w USING (scope_id)
+    LEFT JOIN splits p USING (scope_id)
     LEFT JOIN (FROM counted WHERE NOT loose) l USING (scope_id) LEFT JOIN (FROM counted WHERE loose) o USING (scope_id)
 ), told AS (
     SELECT
         *,
-        coalesce(logged_lo, stated, least(loose_lo, at_work)) AS all_lo,
-        coalesce(logged_hi, stated, CASE WHEN loose_hi IS NULL THEN at_work ELSE greatest(loose_hi, at_work) END) AS all_hi
+        coalesce(logged_lo, stated, least(loose_lo, at_work), CASE WHEN named > 0 THEN 1 END) AS all_lo,
+        coalesce(logged_hi, stated, greatest(loose_hi, at_work), named) AS all_hi
     FROM gathered
 )
 SELECT

@@ -71,6 +71,16 @@ def test_no_time_is_budgeted_with_facts_that_are_not_of_one_run() -> None:
     assert one_stream(250.0).rows_of(count)[0]["n"] == 0
 
 
+def test_the_budget_and_the_share_of_the_bandwidth_are_one_interval() -> None:
+    store = one_stream(20.0)
+    share = view(store, "step_bytes", "c=1")
+    (memory,) = store.rows_of(
+        "SELECT b.* FROM main.budget b JOIN main.scopes s USING (scope_id) WHERE s.label = 'c=1' AND component = 'memory'"
+    )
+    assert memory["hi_ms"] / memory["step_lo_ms"] == pytest.approx(share["mbu_hi"] / 0.75)
+    assert memory["lo_ms"] / memory["step_hi_ms"] == pytest.approx(share["mbu_lo"] / 0.92)
+
+
 def test_counters_of_another_machine_confirm_nothing_either() -> None:
     read = samples(30, 1, util_gpu=99.0, dram_active=0.8, tensor_active=0.1)
     plain, impossible = (one_stream(rate, gpu_samples=read, during={1: "c=1"}) for rate in (95.0, 250.0))
@@ -150,8 +160,14 @@ def on_cards(cards: int, rate: float = 300.0, concurrency: float = 1.0, given: d
     label = f"c={concurrency:g}"
     facts = facts_of(speculation="off", ctx_max=500, **(given or {}))
     return store_of(
-        during={7: label}, models=[DENSE], given=facts, gpus=names, gpu_samples=read, bench_steps=step(rate, concurrency), server_config=config(**settings)
-    )  # fmt: skip
+        during={7: label},
+        models=[DENSE],
+        given=facts,
+        gpus=names,
+        gpu_samples=read,
+        bench_steps=step(rate, concurrency),
+        server_config=config(**settings),
+    )
 
 
 @pytest.mark.parametrize(
@@ -184,6 +200,13 @@ def test_cards_that_cannot_hold_the_weights_are_not_all_there_are() -> None:
     for size, cards in ((8e9, 1), (43e9, None)):
         store = store_of(models=[{**DENSE, "file_bytes": size}], gpus=[CARD], bench_steps=step(20.0), gpu_samples=seen, during={7: "c=1"})
         assert view(store, "model_cards", "c=1")["cards_hi"] == cards
+
+
+def test_devices_that_a_server_names_are_the_most_it_uses() -> None:
+    for devices, cards in ((["CUDA0"], (1, 1)), (["CUDA0", "CUDA1"], (1, 2))):
+        named = [{"source_id": 0, "line": n, "device": d, "name": "NVIDIA GeForce RTX 3090"} for n, d in enumerate(devices)]
+        row = view(store_of(models=[DENSE], gpus=named, bench_steps=step(20.0)), "model_cards", "c=1")
+        assert (row["cards_lo"], row["cards_hi"]) == cards
 
 
 def test_every_copy_reads_all_weights() -> None:
@@ -274,7 +297,18 @@ def log_alone(slots: int | None, rate: float = 90.0, **settings: Any) -> Any:
     requests = [{**r, "decode_ms": 99 / rate * 1000, "prompt_tokens": 50.0} for r in served([(1000.0, 1010.0), (1020.0, 1030.0)])]
     settings = {"layers_offloaded": 33, "layers_total": 33, **settings}
     rows = config(server="llama.cpp", **settings, **({"slots": slots} if slots else {}))
-    rows.append({"source_id": 0, "line": 50, "server": "llama.cpp", "run": 0, "key": "device_model_mib", "value": "CUDA0", "num": 7629.0, "origin": "logged"})
+    rows.append(
+        {
+            "source_id": 0,
+            "line": 50,
+            "server": "llama.cpp",
+            "run": 0,
+            "key": "device_model_mib",
+            "value": "CUDA0",
+            "num": 7629.0,
+            "origin": "logged",
+        }
+    )
     names = [{"source_id": 0, "line": 60, "device": "CUDA0", "name": "NVIDIA GeForce RTX 3090"}]
     store = store_of(models=[{**DENSE, "source_id": 0}], requests=requests, server_config=rows, gpus=names, zone={0: "since-start"})
     return verdict(MEMORY, store)
@@ -299,11 +333,24 @@ def test_a_server_log_alone(case: dict[str, Any], expected: str) -> None:
 
 @pytest.mark.parametrize(("tool", "expected"), [("llama-bench", "confirmed"), ("vllm", "fits")])
 def test_a_fixed_test_has_a_known_length_and_no_drafts(tool: str, expected: str) -> None:
-    model = {**DENSE, "source_id": 6, "kv_bytes_per_token": None, "layers": None, "hidden": None, "experts": None, "params_total_b": 8.03, "arch": "llama"}
+    model = {
+        **DENSE,
+        "source_id": 6,
+        "kv_bytes_per_token": None,
+        "layers": None,
+        "hidden": None,
+        "experts": None,
+        "params_total_b": 8.03,
+        "arch": "llama",
+    }
     rows = config(source_id=6, server=tool, n_gpu_layers=99)
     store = store_of(
-        models=[model], gpus=[CARD], given=facts_of(**{"gpu.count": 1}), bench_steps=step(92.0, input_len=0.0, output_len=128.0), server_config=rows
-    )  # fmt: skip
+        models=[model],
+        gpus=[CARD],
+        given=facts_of(**{"gpu.count": 1}),
+        bench_steps=step(92.0, input_len=0.0, output_len=128.0),
+        server_config=rows,
+    )
     found = verdict(MEMORY, store, "c=1")
     assert found.verdict == expected
     if tool == "llama-bench":
