@@ -3,7 +3,8 @@
 For one scope, in this order:
 
 1. an `applies` atom is false: not applicable
-2. a ruled-out route and a confirming route with closed rivals both hold at the grade they need: cannot tell, contradiction
+2. an impossible route holds: cannot tell, the facts are not of one run; or a ruled-out route and a confirming route with closed rivals
+   both hold at the grade they need: cannot tell, contradiction
 3. a ruled-out route holds at grade 3 or more: ruled out
 4. a confirming route holds, its grade confirms the claim, its rivals are closed: confirmed
 5. a confirming or fits route holds at grade 2 or more: fits
@@ -31,6 +32,7 @@ RULES_OUT, FITS = 3, 2
 CONFIRMS = {"state": 3, "cause": 4}
 LIFTING = ("roof", "kernels", "ab")  # known bytes, kernel traces and A/B runs lift a route whose other inputs are placed in load
 UNCAPPED = 9
+IMPOSSIBLE = "these facts are not of one run"
 
 
 @dataclass
@@ -185,7 +187,7 @@ def check_rule(rule: Rule, columns: Iterable[str]) -> None:
     problems = [f"{name} is both a fact and a limit" for name in sorted(both)]
     problems += [f"unknown scope kind {kind!r}" for kind in rule.scopes if kind not in SCOPES]
     closed = [(f"rival {key}", atom) for key, rival in rule.rivals.items() for atom in rival.closed]
-    routes = [*rule.confirmed, *rule.ruled_out, *rule.fits]
+    routes = [*rule.confirmed, *rule.ruled_out, *rule.fits, *rule.impossible]
     atoms = [("applies", a) for a in rule.applies] + closed + [(f"route {r.name!r}", a) for r in routes for a in r.when]
     for where, text in atoms:
         for name in Atom.parse(text).names:
@@ -217,6 +219,9 @@ def decide(rule: Rule, facts: Facts, grades: Mapping[str, Mapping[str, Any]]) ->
     if any(Atom.parse(a).holds(facts.values, facts.limits) is False for a in rule.applies):
         false = next(a for a in rule.applies if Atom.parse(a).holds(facts.values, facts.limits) is False)
         return Decision("not-applicable", None, [], f"does not apply: {false}")
+    for tried in (_try(rule, r, "impossible", facts, grades) for r in rule.impossible):
+        if tried.holds:
+            return Decision("cannot-tell", tried, [], IMPOSSIBLE)
     confirming = [_try(rule, r, "confirmed", facts, grades) for r in rule.confirmed]
     excluding = [_try(rule, r, "ruled-out", facts, grades) for r in rule.ruled_out]
     fitting = [_try(rule, r, "fits", facts, grades) for r in rule.fits]
@@ -347,6 +352,8 @@ def _margins(decision: Decision, facts: Facts) -> dict[str, Margin]:
 
 def _because(rule: Rule, decision: Decision, grades: Mapping[str, Mapping[str, Any]]) -> str:
     tried = decision.tried
+    if decision.reason == IMPOSSIBLE and tried:
+        return tried.route.name
     if decision.reason:
         return decision.reason + (f": {tried.route.name}, but {decision.others[0].route.name}" if tried and decision.others else "")
     if not tried:
@@ -373,6 +380,8 @@ def _sentence(rule: Rule, decision: Decision, facts: Facts) -> str:
     if decision.verdict in ("confirmed", "ruled-out", "fits") and tried and tried.route.says:
         # the words of a confirming route claim more than a verdict of `fits` does
         return ("Perhaps: " if decision.verdict == "fits" and tried.group == "confirmed" else "") + fill(tried.route.says, facts.values)
+    if decision.reason == IMPOSSIBLE and tried:
+        return fill(tried.route.says, facts.values)
     if decision.verdict == "cannot-tell" and decision.reason and tried:
         return f"The evidence contradicts itself: {fill(tried.route.says, facts.values)} But: {fill(decision.others[0].route.says, facts.values)}"
     if decision.verdict == "not-applicable":

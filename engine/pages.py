@@ -103,6 +103,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
         "confirmed": [_route(r) for r in rule.confirmed],
         "ruled_out": [_route(r) for r in rule.ruled_out],
         "fits": [_route(r) for r in rule.fits],
+        "impossible": [_route(r) for r in rule.impossible],
         "rivals": {k: {"name": r.name, "closed": list(r.closed), "settle": r.settle} for k, r in rule.rivals.items()},
         "next": [{"name": e.name, "command": e.command, "tells": e.tells} for e in rule.next],
     }
@@ -115,7 +116,7 @@ def _route(route: Route) -> dict[str, Any]:
 def rule_page(entry: dict[str, Any]) -> str:
     """One rule as Markdown."""
     lines = [f"# {entry['id']}", "", entry["page"], "", f"Claim: {entry['claim']}.", ""]
-    for group in ("confirmed", "ruled_out", "fits"):
+    for group in ("confirmed", "ruled_out", "fits", "impossible"):
         if entry[group]:
             lines += [f"{group.replace('_', ' ').capitalize()} when:", ""]
             for route in entry[group]:

@@ -68,6 +68,7 @@ class Rule:
     facts    SELECT with one row per scope: `scope_id` and facts. A fact is DOUBLE, an interval `x_lo` + `x_hi`, or VARCHAR.
              `x_origin` says where it came from, `x_ev` = {source_id, line} leads back to it.
     confirmed / ruled_out / fits: routes, alternatives in each group.
+    impossible: routes that, where one holds, show that the facts are not of one run: then no other route counts.
     collect  fact or input -> how to record it when it is missing.
     """
 
@@ -85,6 +86,7 @@ class Rule:
     confirmed: tuple[Route, ...] = ()
     ruled_out: tuple[Route, ...] = ()
     fits: tuple[Route, ...] = ()
+    impossible: tuple[Route, ...] = ()
     rivals: Mapping[str, Rival] = field(default_factory=dict)
     next: tuple[Experiment, ...] = ()
     about: str = ""  # a few words for lists: "the link between the cards"

@@ -9,7 +9,8 @@ Why it matters
 
 How it decides
     MFU = 2 x active parameters x computed tokens per second over the peak of the cards that work at the same time. Ruled out at 15 %
-    or less at the high end, with the lowest peak (bf16 of the catalogue); confirmed at 50 % or more at the low end, with the highest.
+    or less at the high end, with the lowest peak (bf16 of the catalogue); confirmed at 50 % or more at the low end, with the highest. More
+    than 102 % at the low end is impossible: card, model or token count is not of this run, and nothing is decided.
     Without a rate decode is still bounded: its step cannot be shorter than one pass over the weights, so the arithmetic of B tokens
     over that time bounds the MFU.
 
@@ -27,7 +28,7 @@ WITH counters AS (
     FROM main.samples_in_load WHERE tensor_active IS NOT NULL GROUP BY scope_id
 ), priced AS (
     SELECT
-        p.*, f.active_b, f.peak_lo, f.peak_hi, f.bw_lo, f.bw_hi, f.pass_bytes_lo, f.model_given, f.model_ev,
+        p.*, f.active_b, f.peak_lo, f.peak_hi, f.peak_copy_lo, f.bw_lo, f.bw_hi, f.pass_bytes_lo, f.model_given, f.model_ev,
         t.tok_s_hi AS tokens_hi, t.tok_s_lo AS tokens_lo, t.counts
     FROM main.pace p JOIN main.computed_tokens t USING (scope_id) JOIN main.roofs f USING (scope_id)
 )
@@ -36,8 +37,9 @@ SELECT
     coalesce(tokens_lo, steps_lo * batch_lo) AS tok_s_lo, coalesce(tokens_hi, steps_hi * batch_hi) AS tok_s_hi, p.ev AS tok_s_ev,
     2 * active_b * 1e9 * coalesce(tokens_lo, steps_lo * batch_lo) / (peak_hi * 1e12) AS mfu_lo,
     2 * active_b * 1e9 * coalesce(tokens_hi, steps_hi * batch_hi) / (peak_lo * 1e12) AS mfu_hi, model_given AS mfu_given, model_ev AS mfu_ev,
-    -- arithmetic of the batch over the time of one pass over the weights
-    (2 * active_b * 1e9 * coalesce(batch_hi, concurrency) / (peak_lo * 1e12)) / (pass_bytes_lo / (bw_hi * 1e9)) AS decode_mfu_bound,
+    2 * active_b * 1e9 * coalesce(tokens_lo, steps_lo * batch_lo) / (peak_hi * 1e12) AS mfu_least,
+    -- arithmetic of the batch, all of it in one copy of the model, over the time of one pass over the weights
+    (2 * active_b * 1e9 * coalesce(batch_hi, concurrency) / (peak_copy_lo * 1e12)) / (pass_bytes_lo / (bw_hi * 1e9)) AS decode_mfu_bound,
     coalesce(batch_hi, concurrency) AS decode_batch, concurrency AS offered,
     counts AS counted, CASE counts WHEN 'output' THEN 'the limit of decode' ELSE 'the limit' END AS limit_of,
     c.tensor_active, c.sm_active, c.counter_rounds, c.ev AS tensor_active_ev
@@ -61,7 +63,16 @@ RULE = Rule(
         "low": Limit(0.15, "MFU", "below it arithmetic explains less than a quarter of the step"),
         "sm_high": Limit(0.8, "SM_ACTIVE", "the SMs have to be at work for arithmetic to be the limit"),
         "enough": Limit(10, "rounds", "fewer than ten independent windows say nothing about the load"),
+        "possible": Limit(1.02, "MFU", "no card computes more than its peak; the rest is rounding"),
     },
+    impossible=(
+        Route(
+            "more than the cards can compute: card, model or token count is not of this run",
+            when=("mfu_least > possible",),
+            uses=("roof",),
+            says="{tok_s:tok/s} ({counted}) x 2 x {active_b:}e9 is more than the cards can compute, {mfu:share} of {peak_tflops:TFLOPS}: card, model or token count is not of this run.",
+        ),
+    ),
     confirmed=(
         *(
             Route(
@@ -114,6 +125,7 @@ RULE = Rule(
         ),
     },
     collect={
+        "mfu_least": "tokens/s (prompt and output) without cached prompts, and the card and model of that very run",
         "mfu": "tokens/s (prompt and output), active parameters, and the card's name (gpu.name in gpuverdict.toml)",
         "decode_mfu_bound": "active parameters, bits per weight, and the card's name (gpu.name in gpuverdict.toml)",
         "tensor_active": _DCGM,

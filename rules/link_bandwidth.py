@@ -40,7 +40,7 @@ SELECT
     CASE WHEN l.split = 'layer' THEN s.idle_bound END AS idle_bound,
     l.hop_bytes_hi / 1e3 AS hop_kb, l.copy_gb_s, CASE WHEN l.stated_gb_s IS NOT NULL THEN ['link.gb_s=' || printf('%g', l.stated_gb_s)] END AS copy_gb_s_given,
     l.demand_lo_gb_s AS demand_gb_s_lo, l.demand_hi_gb_s AS demand_gb_s_hi, l.collective_lo_gb_s AS path_gb_s_lo, l.collective_hi_gb_s AS path_gb_s_hi,
-    l.share_lo AS link_share_lo, l.share_hi AS link_share_hi, l.ev AS link_share_ev,
+    l.share_lo AS link_share_lo, l.share_hi AS link_share_hi, l.share_lo AS link_least, l.ev AS link_share_ev,
     k.readings, k.gb_s AS counter_gb_s, k.ev AS counter_gb_s_ev, k.sm_active,
     k.gb_s / CASE WHEN l.split = 'tensor' THEN l.collective_hi_gb_s ELSE l.copy_gb_s END AS counter_share_lo,
     k.gb_s / CASE WHEN l.split = 'tensor' THEN l.collective_lo_gb_s ELSE l.copy_gb_s END AS counter_share_hi,
@@ -71,9 +71,18 @@ RULE = Rule(
         "enough": Limit(30, "readings", "a probe of 20 ms sees 2 % of the time at one reading a second"),
         "rounds_needed": Limit(10, "samples", "fewer than ten independent windows say nothing about the load"),
         "half_active": Limit(0.5, "SM_ACTIVE", "above that the cards compute while they move"),
+        "possible": Limit(1.02, "of the step", "nothing takes longer than the step it is part of; the rest is rounding"),
         "explained": Limit(0.7, "of the counter", "background copies do not count"),
     },
     applies=("cards >= 2",),
+    impossible=(
+        Route(
+            "more than the link can carry: card, model, split or step count is not of this run",
+            when=("link_least > possible",),
+            uses=("config",),
+            says="The bytes of this split would take {link_share:share} of the time: card, model, split or step count is not of this run.",
+        ),
+    ),
     confirmed=(
         Route(
             "the measured path is full with this phase's own bytes while the cards wait",
@@ -132,6 +141,7 @@ RULE = Rule(
         "idle_bound": _DMON + "; and how the model is split",
         "rounds": _DMON,
         "link_share": _SHARE,
+        "link_least": _SHARE,
         "counter_share": _DMON,
         "measured_share": "the copy rate measured with nvbandwidth or p2pBandwidthLatencyTest: [link] gb_s in gpuverdict.toml; and "
         + _DMON,

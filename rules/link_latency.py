@@ -25,7 +25,7 @@ FACTS = """
 SELECT
     sc.scope_id, p.split, p.cards, p.layers, p.collectives, p.message_lo / 1024 AS message_kb_lo, p.message_hi / 1024 AS message_kb_hi,
     p.latency_us_lo, p.latency_us_hi, 1000 / p.steps_hi AS step_ms_lo, 1000 / p.steps_lo AS step_ms_hi, p.ev AS step_ms_ev,
-    p.latency_share_lo, p.latency_share_hi,
+    p.latency_share_lo, p.latency_share_hi, p.latency_share_lo AS latency_least,
     CASE WHEN p.split = 'layer' THEN s.idle_bound END AS idle_bound, s.rounds, s.ev AS idle_bound_ev,
     CASE WHEN p.split IN ('data', 'none') THEN 1 WHEN p.split IS NOT NULL THEN 0 END AS no_collectives,
     -- with a trace: the shortest rank's time of every collective that all ranks are in, and what nothing else on the card covers
@@ -55,10 +55,19 @@ RULE = Rule(
         "notable": Limit(0.20, "of the step", "a fifth is worth a trace"),
         "most": Limit(0.40, "of the step", "twice what is worth a look, and no single kernel of decode takes as much"),
         "small_message": Limit(64, "KB", "the largest message whose latency was measured; above it bytes count"),
+        "possible": Limit(1.02, "of the step", "nothing takes longer than the step it is part of; the rest is rounding"),
         "idle_small": Limit(5, "% of the time", "everything that is no kernel together"),
         "rounds_needed": Limit(10, "samples", "fewer than ten independent windows say nothing about the load"),
     },
     applies=("no_collectives < 1",),
+    impossible=(
+        Route(
+            "collectives that would take longer than the step: card, model, split or step count is not of this run",
+            when=("latency_least > possible",),
+            uses=("config",),
+            says="{collectives:int} collectives of {latency_us:us} would take {latency_share:share} of a step of {step_ms:ms}: card, model, split or step count is not of this run.",
+        ),
+    ),
     confirmed=(
         Route(
             "small collectives take 40 % of the step on all ranks of a trace",
@@ -139,6 +148,7 @@ RULE = Rule(
         "idle_bound": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt in the load, and how the model is split",
         "rounds": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt in the load",
         "latency_share": _NEEDS,
+        "latency_least": _NEEDS,
         "no_collectives": _NEEDS,
     },
     means="A latency-bound link looks idle: the wire carries little, and the cards wait inside the collective at 100 %.",

@@ -9,8 +9,11 @@ Why it matters
 
 How it decides
     MBU = steps per second over the ceiling, bandwidth / bytes of one step. Everything is an interval: active parameters at the
-    average bits of the file at the low end; non-routed parameters at 16 bit and the rest of the file for the experts at the high
-    end; KV cache at its bound. For a serial split of equal cards the ceiling is one card's. Confirmed at 0.60 or more at the low
+    average bits of the file, without the token embedding, at the low end; non-routed parameters at 16 bit and the rest of the file for the experts at the high
+    end; KV cache at its bound. The bandwidth is that of the memory clock under load where it is logged, the catalogue's at most at the
+    low end. For a serial split of equal cards the ceiling is one card's; every copy of a data split reads all weights, so there it is one
+    copy's. Cards are those that the log says the model runs on. More than 1.02 at the low end is impossible: card, model or step count is
+    not of this run, and nothing is decided. Confirmed at 0.60 or more at the low
     end with the steps known, or where the rate follows the memory clock (0.7 or more) and not the SM clock (0.2 or less) over repeated
     runs that differ in nothing else; ruled out as the main cost below 0.40 at the high end. utilization.memory rules it out only
     where the same cards, in these files, show what it reads at the roof: 25 % or less, and 0.4 of that reading or less. Between them
@@ -43,9 +46,13 @@ WITH dram AS (
     -- the same cards at a load that is known to fill the memory interface: what the counter reads at full scale on this product
     SELECT r.cards, max(r.util_mem) AS full_scale
     FROM readings r LEFT JOIN main.step_bytes b USING (scope_id) LEFT JOIN dram d USING (scope_id)
-    WHERE r.n >= 10 AND (d.dram_active >= 0.65 OR (b.speculation = 'off' AND b.steps_lo * b.pass_bytes_lo / (b.bw_hi * 1e9) >= 0.60)) GROUP BY r.cards
+    WHERE r.n >= 10 AND (d.dram_active >= 0.65 OR (b.speculation = 'off' AND b.mbu_lo BETWEEN 0.60 AND 1.02)) GROUP BY r.cards
 ), on_cards AS (
-    SELECT scope_id, CASE WHEN max(num_lo) FILTER (key = 'layers_offloaded') >= max(num_hi) FILTER (key = 'layers_total') THEN 1 END AS all_layers
+    SELECT
+        scope_id, CASE WHEN max(num_lo) FILTER (key = 'layers_offloaded') >= max(num_hi) FILTER (key = 'layers_total') THEN 1 END AS all_layers,
+        coalesce(max(num_lo) FILTER (key = 'layers_offloaded') < max(num_hi) FILTER (key = 'layers_total'), FALSE)
+            OR coalesce(max(num_hi) FILTER (key = 'n_gpu_layers') = 0, FALSE) AS layers_off,
+        max(num_lo) FILTER (key = 'cpu_model_mib') * 1048576 AS cpu_bytes
     FROM main.config_in_scope GROUP BY scope_id
 ), held AS (
     SELECT scope_id, sum(mem) * 1048576 AS bytes FROM (SELECT scope_id, host, gpu, min(mem_used) AS mem FROM main.samples_in_load GROUP BY ALL) GROUP BY scope_id
@@ -55,9 +62,8 @@ SELECT
     batch_lo, batch_hi, pass_bytes_lo / 1e9 AS step_gb_lo, step_bytes_hi / 1e9 AS step_gb_hi,
     b.kv_bytes_hi / 1e9 AS kv_gb, sequence_tokens, sequence_from, b.ev AS sequence_tokens_ev,
     bw_lo AS bandwidth_lo, bw_hi AS bandwidth_hi, bw_origin AS bandwidth_origin,
-    CASE WHEN bw_origin = 'given' THEN ['gpu.mem_bw_gb_s=' || printf('%g', bw_one_lo)] END AS bandwidth_given,
-    steps_lo * pass_bytes_lo / (bw_hi * 1e9) AS mbu_lo,
-    steps_hi * (step_bytes_hi / bw_lo + kv_bytes_hi / bw_one_lo) / 1e9 AS mbu_hi,
+    CASE WHEN bw_origin = 'given' THEN ['gpu.mem_bw_gb_s=' || printf('%g', bw_one_lo)] END AS bandwidth_given, bw_ev AS bandwidth_ev,
+    b.mbu_lo, b.mbu_hi, b.mbu_lo AS mbu_least,
     model_given AS mbu_given, model_ev AS mbu_ev, model_origin AS mbu_origin,
     CASE speculation WHEN 'on' THEN 1 WHEN 'off' THEN 0 END AS speculation,
     CASE WHEN speculation = 'on' AND accept_len IS NULL THEN 1 ELSE 0 END AS speculation_seen,
@@ -66,7 +72,9 @@ SELECT
     d.dram_active, d.tensor_active, d.dram_rounds, d.ev AS dram_active_ev,
     e.mem_lo AS mem_elasticity_lo, e.mem_hi AS mem_elasticity_hi, e.sm_lo AS sm_elasticity_lo, e.sm_hi AS sm_elasticity_hi, e.ev AS mem_elasticity_ev, e.sure AS clocks_sure, e.near_usual,
     q.util_mem, q.n AS util_mem_rounds, q.ev AS util_mem_ev, z.full_scale AS util_mem_full, q.util_mem / z.full_scale AS util_mem_share,
-    CASE WHEN y.all_layers = 1 OR h.bytes >= b.file_bytes THEN 1 END AS on_cards
+    CASE WHEN y.all_layers = 1 OR h.bytes >= b.file_bytes THEN 1 END AS on_cards,
+    -- more on the CPU than an embedding: the host's memory takes part, and the cards' bandwidth says nothing about it
+    CASE WHEN y.layers_off OR y.cpu_bytes > b.embedding_bytes + 0.02 * b.file_bytes THEN 1 ELSE 0 END AS off_cards
 FROM main.scopes sc LEFT JOIN main.step_bytes b USING (scope_id) LEFT JOIN dram d USING (scope_id) LEFT JOIN main.clock_elasticity e USING (scope_id)
 LEFT JOIN readings q USING (scope_id) LEFT JOIN at_the_roof z ON z.cards = q.cards LEFT JOIN on_cards y ON y.scope_id = sc.scope_id
 LEFT JOIN held h ON h.scope_id = sc.scope_id
@@ -94,6 +102,7 @@ RULE = Rule(
     limits={
         "high": Limit(0.60, "MBU", "three quarters of the 0.8 that is practical; optimised stacks run at 0.6 to 0.85"),
         "low": Limit(0.40, "MBU", "half of the 0.8 that is practical: most of the step is then something else"),
+        "possible": Limit(1.02, "MBU", "no card moves more than its bandwidth; the rest is rounding of clocks and rates"),
         "dram_high": Limit(0.65, "DRAM_ACTIVE", "four fifths of the 0.8 that is practical"),
         "dram_low": Limit(0.40, "DRAM_ACTIVE", "half of the 0.8 that is practical"),
         "tensor_low": Limit(0.4, "tensor active", "above that arithmetic takes part"),
@@ -104,6 +113,14 @@ RULE = Rule(
         "stays": Limit(0.2, "d ln rate / d ln clock", "a fifth of the time at most scales with that clock"),
         "enough": Limit(10, "rounds", "fewer than ten independent windows say nothing about the load"),
     },
+    impossible=(
+        Route(
+            "more than the card can move: card, model or step count is not of this run",
+            when=("mbu_least > possible",),
+            uses=("roof",),
+            says="{steps_per_s:} steps/s x {step_gb:GB} is more than the card can move, {mbu:share} of {bandwidth:GB/s}: card, model or step count is not of this run.",
+        ),
+    ),
     confirmed=(
         *(
             Route(
@@ -132,7 +149,7 @@ RULE = Rule(
         *(
             Route(
                 "one pass over weights and KV cache takes less than 40 % of a step",
-                when=("mbu < low", "speculation_seen <= 0", "counters_seen <= 0"),
+                when=("mbu < low", "speculation_seen <= 0", "counters_seen <= 0", "off_cards <= 0"),
                 uses=(rates, "roof"),
                 says="Memory bandwidth is not the main cost. {steps_per_s:} steps/s x ({step_gb:GB} of weights + at most {kv_gb:GB} of KV, {sequence_tokens:int} "
                 "tokens: {sequence_from}) over {bandwidth:GB/s} is {mbu:share} of the ceiling (line 40 %).",
@@ -177,10 +194,12 @@ RULE = Rule(
         "util_mem_share": _UTIL_MEM,
         "util_mem_rounds": _UTIL_MEM,
         "on_cards": "the server's start-up log (offloaded n/n layers), or memory.used of every card and the size of the model",
+        "off_cards": "a server with all its weights on the cards",
         "clocks_sure": _CLOCKS,
         "near_usual": _CLOCKS,
         "mbu": "decode tokens/s of one stream (server eval lines), model size and active parameters, bits per weight, the card, and the longest sequence "
         "(server log, or --given ctx_max=N)",
+        "mbu_least": "the card, the model and the step rate of one and the same run",
         "dram_active": "dcgmi dmon -e 1002,1004,1005 -d 100 (data-centre cards), while the load runs",
         "tensor_active": "dcgmi dmon -e 1002,1004,1005 -d 100 (data-centre cards), while the load runs",
         "dram_rounds": "dcgmi dmon -e 1002,1004,1005 -d 100 (data-centre cards), while the load runs",

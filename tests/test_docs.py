@@ -36,13 +36,13 @@ def test_a_rule_has_its_page_and_explains_itself(rule) -> None:  # type: ignore[
     assert rule.question.endswith("?") and rule.means and rule.remedy and rule.not_a_remedy and rule.about
     for limit in rule.limits.values():
         assert limit.why and limit.unit
-    for route in (*rule.confirmed, *rule.ruled_out, *rule.fits):
+    for route in (*rule.confirmed, *rule.ruled_out, *rule.fits, *rule.impossible):
         assert route.says, route.name
 
 
 @pytest.mark.parametrize("rule", REGISTRY.rules, ids=lambda r: r.id)
 def test_a_rule_says_how_to_record_every_fact_it_decides_on(rule) -> None:  # type: ignore[no-untyped-def]
-    routes = (*rule.confirmed, *rule.ruled_out, *rule.fits)
+    routes = (*rule.confirmed, *rule.ruled_out, *rule.fits, *rule.impossible)
     facts = {n for r in routes for text in r.when for n in Atom.parse(text).names if n not in rule.limits}
     assert facts <= set(rule.collect) | {"thin"}, f"no collect for {sorted(facts - set(rule.collect))}"
 
@@ -56,7 +56,7 @@ def test_a_rule_builds_on_an_empty_trace_with_every_name_it_prints(rule) -> None
     columns = [row[0] for row in store.con.execute(f"DESCRIBE {rule.facts}").fetchall()]
     check_rule(rule, columns)
     known = set(fact_names(columns))
-    for route in (*rule.confirmed, *rule.ruled_out, *rule.fits):
+    for route in (*rule.confirmed, *rule.ruled_out, *rule.fits, *rule.impossible):
         assert set(names_in(route.says)) <= known, route.name
     for text in (rule.remedy, *(e.command for e in rule.next), *(r.settle for r in rule.rivals.values())):
         assert set(names_in(text)) <= known

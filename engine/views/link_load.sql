@@ -8,7 +8,7 @@ WITH seen AS (
     SELECT scope_id, max(pcie_gen) AS gen, max(pcie_width) AS width FROM main.samples_in_load GROUP BY scope_id
 ), rates AS (
     SELECT
-        p.*, t.tok_s_lo, t.tok_s_hi, t.counts, f.split, f.cards, f.layers, f.hidden, f.nvlink_gbs,
+        p.*, t.tok_s_lo, t.tok_s_hi, t.counts, f.split, CASE WHEN f.split = 'data' THEN f.cards_lo * f.copies_lo ELSE f.cards_lo END AS cards_lo, CASE WHEN f.split = 'data' THEN f.cards_hi * f.copies_hi ELSE f.cards_hi END AS cards, f.layers, f.hidden, f.nvlink_gbs,
         (SELECT num FROM main.given WHERE key = 'link.gb_s') AS stated_gb_s,
         s.width IS NOT NULL AND s.gen IS NOT NULL AS link_recorded,
         0.8 * coalesce(s.width, f.pcie_width) * CASE coalesce(s.gen, f.pcie_gen) WHEN 1 THEN 0.25 WHEN 2 THEN 0.5 WHEN 3 THEN 0.985 WHEN 4 THEN 1.97 WHEN 5 THEN 3.94 WHEN 6 THEN 7.56 END AS wire_gb_s,
@@ -21,7 +21,7 @@ WITH seen AS (
         coalesce(stated_gb_s, wire_gb_s) AS copy_gb_s, coalesce(stated_gb_s, CASE WHEN link_recorded THEN wire_gb_s END, 0.2) AS copy_lo_gb_s,
         CASE WHEN nvlink THEN 50 ELSE 1 END AS collective_lo_gb_s,
         CASE WHEN nvlink IS DISTINCT FROM FALSE AND nvlink_gbs > 0 THEN greatest(0.8 * nvlink_gbs / 2, coalesce(stated_gb_s, wire_gb_s, 0)) ELSE coalesce(stated_gb_s, wire_gb_s) END AS collective_hi_gb_s,
-        2 * layers * hidden * 2 * 2 * (cards - 1) / cards AS reduce_bytes_per_token,
+        2 * layers * hidden * 2 * 2 * (cards_lo - 1) / cards_lo AS reduce_bytes_lo, 2 * layers * hidden * 2 * 2 * (cards - 1) / cards AS reduce_bytes_per_token,
         batch_hi * hidden * 4 * 4 AS hop_bytes_hi, batch_lo * hidden * 2 AS hop_bytes_lo
     FROM rates
 ), sized AS (
@@ -33,7 +33,7 @@ WITH seen AS (
         -- More than four PCIe cards: measured 45 at 4 KB to 344 at 64 KB at the low end; 100 to 8 KB, 400 to 64 KB at the high end.
         -- Beyond the sizes that are known: the bytes at 1 GB/s.
         CASE
-            WHEN split <> 'tensor' THEN NULL WHEN nvlink THEN 8 WHEN nvlink IS NULL OR cards <= 4 THEN 4 WHEN message_lo <= 4096 THEN 45
+            WHEN split <> 'tensor' THEN NULL WHEN nvlink THEN 8 WHEN nvlink IS NULL OR cards_lo <= 4 THEN 4 WHEN message_lo <= 4096 THEN 45
             ELSE 45 + (344 - 45) * least(1, (message_lo - 4096) / (65536 - 4096))
         END AS latency_us_lo,
         CASE
@@ -46,10 +46,10 @@ SELECT
     scope_id, split, cards, layers, hidden, nvlink, stated_gb_s, copy_gb_s, collective_lo_gb_s, collective_hi_gb_s, reduce_bytes_per_token, hop_bytes_hi,
     steps_lo, steps_hi, batch_lo, batch_hi, collectives, message_lo, message_hi, latency_us_lo, latency_us_hi,
     collectives * latency_us_lo * 1e-6 * steps_lo AS latency_share_lo, collectives * latency_us_hi * 1e-6 * steps_hi AS latency_share_hi,
-    reduce_bytes_per_token * tok_s_lo / 1e9 AS demand_lo_gb_s, reduce_bytes_per_token * tok_s_hi / 1e9 AS demand_hi_gb_s, counts,
+    reduce_bytes_lo * tok_s_lo / 1e9 AS demand_lo_gb_s, reduce_bytes_per_token * tok_s_hi / 1e9 AS demand_hi_gb_s, counts,
     CASE split
-        WHEN 'layer' THEN (cards - 1) * hop_bytes_lo / (copy_gb_s * 1e9) * steps_lo
-        WHEN 'tensor' THEN reduce_bytes_per_token * coalesce(tok_s_lo, steps_lo * batch_lo) / 1e9 / collective_hi_gb_s
+        WHEN 'layer' THEN (cards_lo - 1) * hop_bytes_lo / (copy_gb_s * 1e9) * steps_lo
+        WHEN 'tensor' THEN reduce_bytes_lo * coalesce(tok_s_lo, steps_lo * batch_lo) / 1e9 / collective_hi_gb_s
     END AS share_lo,
     CASE split
         WHEN 'layer' THEN (cards - 1) * hop_bytes_hi / (copy_lo_gb_s * 1e9) * steps_hi

@@ -1,10 +1,11 @@
 -- What is known of the model: a log beats a given fact, and that beats the catalogue. One row; every fact with its origin. Files that
--- differ by more than 2 % in a fact tell nothing about it.
+-- differ by more than 2 % in a fact tell nothing about it. Weights that a server reports per rank are a file in memory: at most what a pass
+-- reads. `embedding_bytes` is the most that the token embedding can hold of the file, 0 where it is the output head as well.
 WITH logged AS (
     FROM main.models WHERE coalesce(section, 0) = 0 ORDER BY source_id, line
 ), one AS (
     SELECT
-        first(name) FILTER (name IS NOT NULL) AS name,
+        first(name) FILTER (name IS NOT NULL) AS name, CASE WHEN count(DISTINCT arch) = 1 THEN any_value(arch) END AS arch,
         CASE WHEN max(params_total_b) <= 1.02 * min(params_total_b) THEN median(params_total_b) END AS total_b,
         CASE WHEN max(params_active_b) <= 1.02 * min(params_active_b) THEN median(params_active_b) END AS active_b,
         CASE WHEN max(file_bytes) <= 1.02 * min(file_bytes) THEN median(file_bytes) END AS file_bytes,
@@ -16,6 +17,20 @@ WITH logged AS (
         CASE WHEN max(kv_bytes_per_token) <= 1.02 * min(kv_bytes_per_token) THEN median(kv_bytes_per_token) END AS kv_bytes_per_token,
         min_by({'source_id': source_id, 'line': line}, line, 2) AS ev
     FROM logged
+), ranks AS (
+    SELECT source_id, coalesce(run, 0) AS run, max(num) FILTER (key = 'tensor_parallel') * coalesce(max(num) FILTER (key = 'pipeline_parallel'), 1) AS n
+    FROM main.server_config WHERE key IN ('tensor_parallel', 'pipeline_parallel') GROUP BY ALL
+), loads AS (
+    SELECT
+        c.source_id, r.n * min(c.num) * 1073741824 AS bytes_lo, r.n * max(coalesce(c.num_hi, c.num)) * 1073741824 AS bytes_hi,
+        min_by({'source_id': c.source_id, 'line': c.line}, c.line, 2) AS ev
+    FROM main.server_config c JOIN ranks r ON r.source_id = c.source_id AND r.run = coalesce(c.run, 0)
+    WHERE c.key IN ('weights_gib_per_rank', 'weights_gib') AND c.num > 0 GROUP BY c.source_id, r.run, r.n
+), memory AS (
+    SELECT
+        CASE WHEN max(bytes_hi) <= 1.02 * min(bytes_hi) THEN min(bytes_lo) END AS bytes_lo,
+        CASE WHEN max(bytes_hi) <= 1.02 * min(bytes_hi) THEN max(bytes_hi) END AS bytes_hi, any_value(ev) AS ev
+    FROM loads
 ), given AS (
     SELECT
         any_value(num) FILTER (key = 'model.params_total_b') AS total_b,
@@ -32,28 +47,42 @@ WITH logged AS (
     SELECT coalesce(CASE WHEN o.name IN (SELECT name FROM main.catalog_models) THEN o.name END, g.name, o.name) AS name FROM one o, given g
 ), cat AS (
     SELECT c.* FROM main.catalog_models c JOIN named n ON c.name = n.name
+), dense AS (
+    -- architecture words that only dense models have; `llama` has mixtures under it as well, so there only the sizes of the dense ones
+    SELECT
+        o.arch IN ('qwen2', 'qwen3', 'gemma', 'gemma2', 'gemma3', 'phi2', 'phi3', 'starcoder2', 'stablelm', 'command-r', 'olmo2', 'glm4', 'falcon', 'internlm2')
+        OR (o.arch = 'llama' AND EXISTS (FROM (VALUES (1.24), (3.21), (6.74), (7.25), (8.03), (13.02), (65.29), (70.55), (405.85)) v(b) WHERE abs(o.total_b / v.b - 1) <= 0.01)) AS by_name
+    FROM one o
 ), facts AS (
     SELECT
         (SELECT name FROM named) AS name,
         coalesce(o.total_b, g.total_b, c.total_params_b) AS total_b,
         -- a dense model (no experts in its metadata) reads everything
-        coalesce(o.active_b, g.active_b, c.active_params_b, CASE WHEN o.experts = 0 THEN coalesce(o.total_b, g.total_b) END) AS active_b,
-        coalesce(o.bpw, g.bpw) AS bpw,
-        coalesce(o.file_bytes, coalesce(o.total_b, g.total_b, c.total_params_b) * 1e9 * coalesce(o.bpw, g.bpw) / 8) AS file_bytes,
+        coalesce(o.active_b, g.active_b, c.active_params_b, CASE WHEN o.experts = 0 OR (o.experts IS NULL AND d.by_name) THEN coalesce(o.total_b, g.total_b) END) AS active_b,
+        -- what is in memory beside the model's own weights is not counted as more than 16 bit
+        coalesce(o.bpw, CASE WHEN w.bytes_lo * 8 / (coalesce(o.total_b, g.total_b, c.total_params_b) * 1e9) > 16 THEN 16
+            ELSE w.bytes_lo * 8 / (coalesce(o.total_b, g.total_b, c.total_params_b) * 1e9) END, g.bpw) AS bpw,
+        coalesce(o.file_bytes, w.bytes_hi, coalesce(o.total_b, g.total_b, c.total_params_b) * 1e9 * coalesce(o.bpw, g.bpw) / 8) AS file_bytes,
+        o.bpw IS NULL AND w.bytes_lo IS NOT NULL AS from_memory, c.vocab_size, c.tied_embedding,
         coalesce(o.layers, g.layers, c.layers) AS layers,
         coalesce(o.hidden, g.hidden, c.hidden_size) AS hidden,
-        coalesce(o.experts, c.experts) AS experts,
+        coalesce(o.experts, c.experts, CASE WHEN d.by_name THEN 0 END) AS experts,
         coalesce(o.experts_per_token, c.experts_per_token) AS experts_per_token,
         c.routed_total_b, c.routed_active_b, c.nonrouted_active_b,
         coalesce(o.kv_bytes_per_token, c.kv_bytes_per_token_bf16) AS kv_bytes_per_token,
         c.source AS catalogue_source,
-        concat_ws(', ', CASE WHEN o.ev IS NOT NULL THEN 'logged' END, CASE WHEN g.stated IS NOT NULL THEN 'given' END,
+        concat_ws(', ', CASE WHEN coalesce(o.ev, w.ev) IS NOT NULL THEN 'logged' END, CASE WHEN g.stated IS NOT NULL THEN 'given' END,
             CASE WHEN c.name IS NOT NULL THEN 'catalogue' END) AS origin,
-        g.stated AS given, coalesce(o.ev, g.ev) AS ev
-    FROM one o CROSS JOIN given g LEFT JOIN cat c ON TRUE
+        g.stated AS given, coalesce(o.ev || w.ev, o.ev, w.ev, g.ev) AS ev
+    FROM one o CROSS JOIN given g CROSS JOIN memory w CROSS JOIN dense d LEFT JOIN cat c ON TRUE
 )
 SELECT
-    *,
+    * EXCLUDE (from_memory, vocab_size, tied_embedding),
+    -- unknown: the largest vocabulary there is, and a model of P parameters is at most 1.2 times as wide as the cube root of 11 P. Servers
+    -- that load safetensors keep the embedding at 16 bit
+    CASE WHEN tied_embedding = 1 THEN 0
+        ELSE coalesce(vocab_size, 262144) * coalesce(hidden, 1.2 * cbrt(11e9 * coalesce(active_b, total_b))) * CASE WHEN from_memory THEN 16 ELSE bpw END / 8
+    END AS embedding_bytes,
     -- dense: all parameters are active within 2 %
     CASE WHEN active_b >= 0.98 * total_b OR experts = 0 THEN TRUE WHEN experts > 0 OR active_b < 0.98 * total_b THEN FALSE END AS dense
 FROM facts

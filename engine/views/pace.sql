@@ -1,5 +1,7 @@
 -- Batch, steps per second and tokens per second of decode, per scope, as intervals. One stream: its decode rate where it counts. More
--- streams: total / batch, with the batch from N_eff, from the server's running count, or between 0.55 C and C where C fits the slots.
+-- streams: total / batch, with the batch from N_eff, from the server's running count, or between 0.55 C and C where C fits the slots. A
+-- server with one slot decodes one stream at a time, however many are offered. With speculation, a step gives as many tokens as the
+-- log says; where it does not say, at most the drafted ones and one more.
 WITH eval_rates AS (
     SELECT
         scope_id, min(1000 * decode_steps / decode_ms) AS rate_lo, max(1000 * decode_steps / decode_ms) AS rate_hi, count(*) AS n,
@@ -16,6 +18,14 @@ WITH eval_rates AS (
     JOIN main.bench_series bs ON bs.source_id = b.source_id AND bs.line = b.line AND bs.concurrency = b.concurrency AND bs.series IS NOT DISTINCT FROM b.series
     JOIN main.scopes sc ON sc.series_key = bs.series_key AND sc.concurrency = bs.concurrency
     GROUP BY sc.scope_id
+), tests AS (
+    -- programs that run a fixed test in their own process: its length is known, and they do not speculate
+    SELECT sc.scope_id, max(b.input_len + b.output_len) AS tokens
+    FROM main.bench_steps b
+    JOIN main.bench_series bs ON bs.source_id = b.source_id AND bs.line = b.line AND bs.concurrency = b.concurrency AND bs.series IS NOT DISTINCT FROM b.series
+    JOIN main.scopes sc ON sc.series_key = bs.series_key AND sc.concurrency = bs.concurrency
+    GROUP BY sc.scope_id
+    HAVING bool_and(b.source_id IN (SELECT source_id FROM main.server_config WHERE server IN ('llama-bench', 'llama-batched-bench')))
 ), lines AS (
     SELECT
         scope_id, median(gen_tok_s) FILTER (gen_tok_s > 0) AS x, min(running) FILTER (running > 0) AS running_lo, max(running) AS running_hi,
@@ -23,35 +33,43 @@ WITH eval_rates AS (
         min_by({'source_id': source_id, 'line': line}, line, 2) FILTER (gen_tok_s > 0) AS ev
     FROM main.server_in_scope GROUP BY scope_id
 ), spec AS (
-    SELECT scope_id, any_value(value) AS speculation FROM main.config_in_scope WHERE key = 'speculation' GROUP BY scope_id
+    SELECT scope_id, any_value(value) FILTER (key = 'speculation') AS speculation, max(num_hi) FILTER (key = 'draft_tokens') AS draft_tokens
+    FROM main.config_in_scope WHERE key IN ('speculation', 'draft_tokens') GROUP BY scope_id
 ), known AS (
     SELECT
-        sc.scope_id, sc.kind, sc.concurrency, st.r, st.r_is_decode, st.n_eff, l.slots_lo, e.rate_lo, e.rate_hi, e.longest, e.n AS eval_n,
+        sc.scope_id, sc.kind, sc.concurrency, st.r, st.r_is_decode, st.n_eff, l.slots_lo, l.slots_hi = 1 AND l.slots_origin <> 'estimated' AS one_slot,
+        e.rate_lo, e.rate_hi, coalesce(e.longest, ts.tokens) AS longest, ts.scope_id IS NOT NULL AS fixed_test, e.n AS eval_n,
         coalesce(t.x_out, CASE WHEN li.n >= 5 THEN li.x END) AS x_out, t.x_total, t.x_counted, li.running_lo, li.running_hi, li.kv_usage,
-        coalesce(t.accept_len, li.accept_len) AS accept_len, e.drafted, sp.speculation, coalesce(e.ev, t.ev, li.ev) AS ev
+        coalesce(t.accept_len, li.accept_len) AS accept_len, coalesce(e.ev, t.ev, li.ev) AS ev,
+        -- llama.cpp prints a draft line after every speculative request, so timing lines without one show that it is off
+        CASE WHEN e.drafted > 0 OR t.accept_len > 1 OR li.accept_len > 1 OR sp.speculation = 'on' THEN 'on'
+             WHEN sp.speculation = 'off' OR e.longest IS NOT NULL OR ts.scope_id IS NOT NULL THEN 'off' END AS speculation, sp.draft_tokens
     FROM main.scopes sc
     LEFT JOIN main.steps st USING (scope_id) LEFT JOIN main.slots l USING (scope_id) LEFT JOIN eval_rates e USING (scope_id)
-    LEFT JOIN totals t USING (scope_id) LEFT JOIN lines li USING (scope_id) LEFT JOIN spec sp USING (scope_id)
+    LEFT JOIN totals t USING (scope_id) LEFT JOIN lines li USING (scope_id) LEFT JOIN spec sp USING (scope_id) LEFT JOIN tests ts USING (scope_id)
 ), batch AS (
     SELECT
         *,
-        CASE WHEN concurrency = 1 THEN 1 WHEN r_is_decode THEN n_eff WHEN running_lo IS NOT NULL AND eval_n IS NULL THEN running_lo
+        concurrency = 1 OR coalesce(one_slot, FALSE) AS alone,
+        CASE WHEN concurrency = 1 OR one_slot THEN 1 WHEN r_is_decode THEN n_eff WHEN running_lo IS NOT NULL AND eval_n IS NULL THEN running_lo
              WHEN concurrency <= slots_lo THEN 0.55 * concurrency END AS batch_lo,
-        CASE WHEN concurrency = 1 THEN 1 WHEN r_is_decode THEN n_eff WHEN running_hi IS NOT NULL AND eval_n IS NULL THEN running_hi
-             WHEN concurrency <= slots_lo THEN concurrency END AS batch_hi
+        CASE WHEN concurrency = 1 OR one_slot THEN 1 WHEN r_is_decode THEN n_eff WHEN running_hi IS NOT NULL AND eval_n IS NULL THEN running_hi
+             WHEN concurrency <= slots_lo THEN concurrency END AS batch_hi,
+        coalesce(accept_len, 1) AS accept_lo,
+        CASE WHEN accept_len IS NOT NULL THEN accept_len WHEN speculation = 'on' THEN draft_tokens + 1 ELSE 1 END AS accept_hi
     FROM known
 )
 SELECT
     scope_id, concurrency, batch_lo, batch_hi,
-    -- a speculative step gives accept_len tokens
-    CASE WHEN concurrency = 1 OR r_is_decode THEN coalesce(least(CASE WHEN r_is_decode THEN r END, rate_lo), x_out) ELSE x_out / batch_hi END
-        / coalesce(accept_len, 1) AS steps_lo,
+    -- the total of many streams before one slot holds prompts and may be of several such servers: no rate of steps
+    CASE WHEN alone OR r_is_decode THEN coalesce(least(CASE WHEN r_is_decode THEN r END, rate_lo), CASE WHEN concurrency = 1 THEN x_out END)
+        ELSE x_out / batch_hi END
+        / accept_hi AS steps_lo,
     -- a total with prompts is at least the output; a per-stream rate of unknown meaning is at most the decode rate
-    CASE WHEN concurrency = 1 OR r_is_decode THEN coalesce(greatest(CASE WHEN r_is_decode THEN r END, rate_hi), greatest(x_out, x_total, r))
+    CASE WHEN alone OR r_is_decode
+        THEN coalesce(greatest(CASE WHEN r_is_decode THEN r END, rate_hi), CASE WHEN concurrency = 1 THEN greatest(x_out, x_total, r) END)
         ELSE coalesce(x_out, x_total) / batch_lo END
-        / coalesce(accept_len, 1) AS steps_hi,
+        / accept_lo AS steps_hi,
     x_out, coalesce(x_total, x_counted) AS x_total, kv_usage, longest, accept_len,
-    -- llama.cpp prints a draft line after every speculative request, so timing lines without one show that it is off
-    CASE WHEN drafted > 0 OR accept_len > 1 OR speculation = 'on' THEN 'on' WHEN speculation = 'off' OR longest IS NOT NULL THEN 'off' END AS speculation,
-    ev
+    speculation, fixed_test, ev
 FROM batch

@@ -12,12 +12,12 @@ WITH cards AS (
     FROM cards WHERE util_max > 2 OR mem_used > 1024
     WINDOW recording AS (PARTITION BY scope_id, source_id)
 ), serving AS (
-    SELECT r.* EXCLUDE (strong, place) FROM ranked r LEFT JOIN main.model_cards m USING (scope_id) WHERE r.strong OR r.place <= m.devices_lo
+    SELECT r.* EXCLUDE (strong, place) FROM ranked r LEFT JOIN main.model_devices m USING (scope_id) WHERE r.strong OR r.place <= m.devices_lo
 )
 -- cards_extra: cards at work that the model does not have, so that a sum over all of them is not the model's; cards_missing: the reverse
 SELECT
     s.*, count(*) OVER recording AS cards,
     greatest(0, coalesce(m.devices_lo - count(*) OVER recording, 0)) AS cards_missing,
     greatest(0, coalesce(count(*) OVER recording - m.devices_hi, 0)) AS cards_extra
-FROM serving s LEFT JOIN main.model_cards m USING (scope_id)
+FROM serving s LEFT JOIN main.model_devices m USING (scope_id)
 WINDOW recording AS (PARTITION BY scope_id, source_id)

@@ -1,0 +1,366 @@
+"""Roofs: what is impossible voids a rule, and bandwidth, cards and bytes are those of the run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from gpuverdict.engine.store import Store
+from gpuverdict.rules.compute_bound import RULE as COMPUTE
+from gpuverdict.rules.link_bandwidth import RULE as LINK
+from gpuverdict.rules.link_latency import RULE as LATENCY
+from gpuverdict.rules.memory_bound import RULE as MEMORY
+
+from .small_store import Rows, config, samples, served, store_of, verdict
+
+CARD = {"source_id": 7, "gpu": 0, "name": "NVIDIA GeForce RTX 3090", "memory_mib": 24576.0}
+SERVER = "NVIDIA A100-SXM4-80GB"
+DENSE = {
+    "source_id": 9,
+    "section": 0,
+    "params_total_b": 8.0,
+    "bits_per_weight": 8.0,
+    "file_bytes": 8e9,
+    "experts": 0.0,
+    "layers": 32.0,
+    "hidden": 4096.0,
+    "kv_bytes_per_token": 131072.0,
+}
+
+
+def facts_of(**stated: float | str) -> Rows:
+    out = []
+    for line, (key, value) in enumerate(stated.items(), 1):
+        num = float(value) if isinstance(value, int | float) else None
+        out.append({"source_id": 8, "line": line, "key": key.replace("__", "."), "value": str(value), "num": num})
+    return out
+
+
+def step(rate: float, concurrency: float = 1.0, streams_rate: float | None = None, **more: Any) -> Rows:
+    """One step of a sweep with its total and the decode rate of one stream."""
+    one = streams_rate or rate / concurrency
+    return [
+        {"source_id": 6, "series": "s", "concurrency": concurrency, "aggregate_tok_s": rate, "aggregate_counts": "output",
+         "per_stream_tok_s": one, "per_stream_counts": "decode", **more}
+    ]  # fmt: skip
+
+
+def one_stream(rate: float, model: dict[str, Any] = DENSE, given: dict[str, Any] | None = None, **tables: Any) -> Store:
+    facts = facts_of(**{"speculation": "off", "ctx_max": 500, "gpu.count": 1, **(given or {})})
+    return store_of(models=[model], given=facts, bench_steps=step(rate), **{"gpus": [CARD], **tables})
+
+
+def view(store: Store, name: str, label: str) -> dict[str, Any]:
+    (row,) = store.rows_of(f"SELECT v.* FROM main.{name} v JOIN main.scopes s USING (scope_id) WHERE s.label = '{label}'")
+    return row
+
+
+# --- what no card can do ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("rate", "expected"), [(95.0, "confirmed"), (115.0, "confirmed"), (250.0, "cannot-tell")])
+def test_more_than_the_card_can_move_confirms_nothing(rate: float, expected: str) -> None:
+    found = verdict(MEMORY, one_stream(rate), "c=1")
+    assert found.verdict == expected
+    assert ("more than the card can move" in found.sentence) == (expected == "cannot-tell")
+
+
+def test_no_time_is_budgeted_with_facts_that_are_not_of_one_run() -> None:
+    count = "SELECT count(*) AS n FROM main.budget b JOIN main.scopes s USING (scope_id) WHERE s.label = 'c=1'"
+    assert one_stream(95.0).rows_of(count)[0]["n"] > 0
+    assert one_stream(250.0).rows_of(count)[0]["n"] == 0
+
+
+def test_the_budget_and_the_share_of_the_bandwidth_are_one_interval() -> None:
+    store = one_stream(20.0)
+    share = view(store, "step_bytes", "c=1")
+    (memory,) = store.rows_of(
+        "SELECT b.* FROM main.budget b JOIN main.scopes s USING (scope_id) WHERE s.label = 'c=1' AND component = 'memory'"
+    )
+    assert memory["hi_ms"] / memory["step_lo_ms"] == pytest.approx(share["mbu_hi"] / 0.75)
+    assert memory["lo_ms"] / memory["step_hi_ms"] == pytest.approx(share["mbu_lo"] / 0.92)
+
+
+def test_counters_of_another_machine_confirm_nothing_either() -> None:
+    read = samples(30, 1, util_gpu=99.0, dram_active=0.8, tensor_active=0.1)
+    plain, impossible = (one_stream(rate, gpu_samples=read, during={1: "c=1"}) for rate in (95.0, 250.0))
+    assert (verdict(MEMORY, plain, "c=1").verdict, verdict(MEMORY, impossible, "c=1").verdict) == ("confirmed", "cannot-tell")
+
+
+def test_more_than_the_cards_can_compute() -> None:
+    # 8e9 x 2 x 60 000 / s are 960 TFLOPS on a card of 71, 568 at the most
+    found = verdict(COMPUTE, one_stream(60000.0, given={"gpu.mem_bw_gb_s": 1e9}), "c=1")
+    assert found.verdict == "cannot-tell" and "more than the cards can compute" in found.sentence
+
+
+@pytest.mark.parametrize(("rule", "words"), [(LINK, "bytes of this split would take"), (LATENCY, "would take")])
+def test_links_that_would_take_longer_than_the_step(rule: Any, words: str) -> None:
+    # 64 collectives of 80 KB on eight cards without NVLink: 22 ms, and 18 GB/s over 0.5, in a step of 0.5 ms
+    store = store_of(
+        models=[{**DENSE, "hidden": 40960.0}],
+        given=facts_of(**{"gpu.count": 8, "split": "tensor", "link.gb_s": 0.5, "gpu.mem_bw_gb_s": 1e6, "ctx_max": 500}),
+        gpus=[{**CARD, "name": "NVIDIA GeForce RTX 4090"}],
+        bench_steps=step(2000.0),
+    )
+    found = verdict(rule, store, "c=1")
+    assert found.verdict == "cannot-tell" and words in found.sentence
+
+
+# --- the bandwidth of the run ----------------------------------------------------------------------------------------------------
+
+
+def clocked(mhz: Any, util: Any = 98.0, bound: bool = True, **given: Any) -> dict[str, Any]:
+    read = samples(40, 1, source_id=7, util_gpu=util, mem_clock=mhz)
+    store = one_stream(40.0, given=given, gpu_samples=read, during={7: "c=1"} if bound else {}, zone={} if bound else {7: "none"})
+    return view(store, "roofs", "c=1")
+
+
+@pytest.mark.parametrize(
+    ("seen", "given", "low", "high"),
+    [
+        ({"mhz": 9751.0}, {}, 936, 936.1),
+        ({"mhz": 5001.0}, {}, 480.1, 480.1),
+        # more clock than the catalogue: bounded by it below
+        ({"mhz": 10251.0}, {}, 936, 984.1),
+        # what is stated holds as far as the clock allows it
+        ({"mhz": 5001.0}, {"gpu.mem_bw_gb_s": 936}, 480.1, 480.1),
+        ({"mhz": 9751.0}, {"gpu.mem_bw_gb_s": 800}, 800, 800),
+        # idle readings, and a few on the way up, are no clock under load
+        ({"mhz": lambda s, g: 405.0 if s < 20 else 9501.0, "util": lambda s, g: 0.0 if s < 20 else 98.0}, {}, 912.1, 912.1),
+        ({"mhz": lambda s, g: 405.0 if s < 3 else 9501.0}, {}, 912.1, 912.1),
+        # half of the load at half the clock: between both
+        ({"mhz": lambda s, g: 5001.0 if s < 20 else 9501.0}, {}, 480.1, 912.1),
+        # no unit of nvidia-smi
+        ({"mhz": 19500.0}, {}, 936, 936),
+        # not in this load: it only widens
+        ({"mhz": 5001.0, "bound": False}, {}, 480.1, 936),
+    ],
+)
+def test_the_clock_under_load_is_the_bandwidth(seen: dict[str, Any], given: dict[str, Any], low: float, high: float) -> None:
+    row = clocked(**seen, **given)
+    assert (row["bw_lo"], row["bw_hi"]) == (pytest.approx(low, abs=0.06), pytest.approx(high, abs=0.06))
+
+
+def test_a_slow_clock_does_not_rule_memory_out() -> None:
+    read = samples(40, 1, source_id=7, util_gpu=98.0, mem_clock=5001.0)
+    assert verdict(MEMORY, one_stream(40.0, gpu_samples=read, during={7: "c=1"}), "c=1").verdict == "fits"
+    assert verdict(MEMORY, one_stream(40.0), "c=1").verdict == "ruled-out"
+
+
+def test_a_slice_of_a_card_has_no_bandwidth_in_the_catalogue() -> None:
+    assert view(one_stream(40.0, gpus=[{**CARD, "mig": True}]), "roofs", "c=1")["bw_hi"] is None
+
+
+# --- cards and copies ------------------------------------------------------------------------------------------------------------
+
+
+def on_cards(cards: int, rate: float = 300.0, concurrency: float = 1.0, given: dict[str, Any] | None = None, **settings: Any) -> Store:
+    read = samples(30, cards, source_id=7, util_gpu=98.0, mem_used=20000.0, mem_clock=1593.0)
+    names = [{"source_id": 7, "gpu": n, "name": SERVER, "memory_mib": 81920.0} for n in range(cards)]
+    label = f"c={concurrency:g}"
+    facts = facts_of(speculation="off", ctx_max=500, **(given or {}))
+    return store_of(
+        during={7: label},
+        models=[DENSE],
+        given=facts,
+        gpus=names,
+        gpu_samples=read,
+        bench_steps=step(rate, concurrency),
+        server_config=config(**settings),
+    )
+
+
+@pytest.mark.parametrize(
+    ("cards", "settings", "given", "low", "high", "copies"),
+    [
+        # eight cards are busy, four of them with another job
+        (8, {"tensor_parallel": 4, "pipeline_parallel": 1, "split": "tensor"}, {}, 4, 4, 1),
+        (8, {"tensor_parallel": 4, "split": "tensor"}, {"gpu.count": 8}, 4, 4, 1),
+        (8, {"split_devices": 3, "split": "layer"}, {}, 3, 3, 1),
+        (8, {"split": "tensor"}, {"gpu.count": 4}, 4, 4, 1),
+        (8, {"split": "tensor"}, {}, 8, 8, 1),
+        (4, {"tensor_parallel": 1, "data_parallel": 4, "split": "data"}, {}, 1, 1, 4),
+        (4, {"tensor_parallel": 2, "data_parallel": 2}, {}, 2, 2, 2),
+        # attention spread over the ranks of a tensor split is no second copy
+        (4, {"tensor_parallel": 4, "data_parallel": 4, "dp_attention": "true", "split": "tensor"}, {}, 4, 4, 1),
+        (4, {"split": "data"}, {}, 1, 1, 4),
+        # what a log says that may be of another run only widens
+        (8, {"tensor_parallel": 4, "split": "tensor", "origin": "estimated"}, {}, 4, 8, 1),
+    ],
+)
+def test_how_many_cards_the_model_runs_on(
+    cards: int, settings: dict[str, Any], given: dict[str, Any], low: float, high: float, copies: float
+) -> None:
+    row = view(on_cards(cards, given=given, **settings), "model_cards", "c=1")
+    assert (row["cards_lo"], row["cards_hi"], row["copies_lo"], row["copies_hi"]) == (low, high, copies, copies)
+
+
+def test_cards_that_cannot_hold_the_weights_are_not_all_there_are() -> None:
+    seen = samples(30, 1, source_id=7, util_gpu=33.0)
+    for size, cards in ((8e9, 1), (43e9, None)):
+        store = store_of(models=[{**DENSE, "file_bytes": size}], gpus=[CARD], bench_steps=step(20.0), gpu_samples=seen, during={7: "c=1"})
+        assert view(store, "model_cards", "c=1")["cards_hi"] == cards
+
+
+def test_devices_that_a_server_names_are_the_most_it_uses() -> None:
+    for devices, cards in ((["CUDA0"], (1, 1)), (["CUDA0", "CUDA1"], (1, 2))):
+        named = [{"source_id": 0, "line": n, "device": d, "name": "NVIDIA GeForce RTX 3090"} for n, d in enumerate(devices)]
+        row = view(store_of(models=[DENSE], gpus=named, bench_steps=step(20.0)), "model_cards", "c=1")
+        assert (row["cards_lo"], row["cards_hi"]) == cards
+
+
+def test_every_copy_reads_all_weights() -> None:
+    # 8 GB 160 times a second on each of two cards of 2039 GB/s: 0.63 of the roof, 0.31 if the cards' bandwidths were added
+    store = on_cards(2, rate=320.0, concurrency=2.0, tensor_parallel=1, data_parallel=2, split="data")
+    assert view(store, "step_bytes", "c=2")["mbu_lo"] > 0.5
+    assert verdict(MEMORY, store, "c=2").verdict in ("confirmed", "fits")
+
+
+def test_cards_of_another_job_add_no_bandwidth() -> None:
+    # 8 GB 600 times a second over four cards: 0.59 at the most; over eight it would be ruled out
+    assert verdict(MEMORY, on_cards(8, rate=600.0, tensor_parallel=4, split="tensor"), "c=1").verdict == "fits"
+    assert verdict(MEMORY, on_cards(8, rate=600.0, tensor_parallel=8, split="tensor"), "c=1").verdict == "ruled-out"
+
+
+# --- bytes -----------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("model", "unread"),
+    [
+        (DENSE, 262144 * 4096),
+        ({**DENSE, "name": "Llama-3.1-8B"}, 128256 * 4096),
+        # the output head reads a tied embedding
+        ({**DENSE, "name": "Gemma-3-27B"}, 0),
+        # no width: at most 1.2 times the cube root of 11 P
+        ({**DENSE, "hidden": None}, 262144 * 1.2 * (11 * 8e9) ** (1 / 3)),
+    ],
+)
+def test_the_token_embedding_is_not_read(model: dict[str, Any], unread: float) -> None:
+    row = view(one_stream(60.0, model), "roofs", "c=1")
+    assert row["pass_bytes_lo"] == pytest.approx(8e9 - unread, rel=1e-6)
+    assert row["pass_bytes_hi"] == 8e9
+
+
+def test_a_rate_that_only_the_embedding_lifts_over_the_line_fits() -> None:
+    # 72 x 8 GB are 0.615 of 936 GB/s, 0.53 without a possible embedding
+    assert verdict(MEMORY, one_stream(72.0), "c=1").verdict == "fits"
+    assert verdict(MEMORY, one_stream(90.0), "c=1").verdict == "confirmed"
+
+
+def test_a_mixture_of_unknown_active_part_does_not_read_its_file() -> None:
+    model = {**DENSE, "experts": 128.0, "experts_per_token": 8.0}
+    row = view(one_stream(95.0, model), "roofs", "c=1")
+    assert row["pass_bytes_lo"] <= 0.02 * 8e9
+    assert verdict(MEMORY, one_stream(95.0, model), "c=1").verdict == "cannot-tell"
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "low", "high"),
+    [
+        ("Llama-3.1-8B", {"weights_gib_per_rank": 14.98, "tensor_parallel": 1}, 15.01e9, 16.09e9),
+        ("Llama-3.1-8B", {"weights_gib_per_rank": 7.49, "tensor_parallel": 2}, 15.01e9, 16.09e9),
+        ("Llama-3.1-8B", {"weights_gib": 14.98, "tensor_parallel": 1}, 15.01e9, 16.09e9),
+        # four bits, the embedding still at 16
+        ("Llama-3.1-8B", {"weights_gib_per_rank": 5.35, "tensor_parallel": 1}, 4.69e9, 5.75e9),
+        # not in the catalogue: may be a mixture
+        (None, {"weights_gib_per_rank": 14.98, "tensor_parallel": 1}, 0.16e9, 16.09e9),
+    ],
+)
+def test_weights_that_a_server_loaded(name: str | None, settings: dict[str, Any], low: float, high: float) -> None:
+    store = store_of(
+        models=[{"source_id": 0, "section": 0, "name": name, "quantisation": "none"}],
+        given=facts_of(speculation="off", ctx_max=500),
+        gpus=[{**CARD, "name": SERVER}],
+        bench_steps=step(87.0),
+        server_config=config(**settings),
+    )
+    row = view(store, "roofs", "c=1")
+    assert row["pass_bytes_lo"] == pytest.approx(low, rel=0.01)
+    assert row["pass_bytes_hi"] == pytest.approx(high, rel=0.01)
+
+
+def test_ranks_that_nobody_tells_give_no_weights() -> None:
+    store = store_of(
+        models=[{"source_id": 0, "section": 0, "name": "Llama-3.1-8B"}],
+        gpus=[CARD],
+        bench_steps=step(87.0),
+        server_config=config(weights_gib_per_rank=7.49),
+    )
+    assert view(store, "roofs", "c=1")["pass_bytes_hi"] is None
+
+
+# --- batch, steps and length -----------------------------------------------------------------------------------------------------
+
+
+def log_alone(slots: int | None, rate: float = 90.0, **settings: Any) -> Any:
+    requests = [{**r, "decode_ms": 99 / rate * 1000, "prompt_tokens": 50.0} for r in served([(1000.0, 1010.0), (1020.0, 1030.0)])]
+    settings = {"layers_offloaded": 33, "layers_total": 33, **settings}
+    rows = config(server="llama.cpp", **settings, **({"slots": slots} if slots else {}))
+    rows.append(
+        {
+            "source_id": 0,
+            "line": 50,
+            "server": "llama.cpp",
+            "run": 0,
+            "key": "device_model_mib",
+            "value": "CUDA0",
+            "num": 7629.0,
+            "origin": "logged",
+        }
+    )
+    names = [{"source_id": 0, "line": 60, "device": "CUDA0", "name": "NVIDIA GeForce RTX 3090"}]
+    store = store_of(models=[{**DENSE, "source_id": 0}], requests=requests, server_config=rows, gpus=names, zone={0: "since-start"})
+    return verdict(MEMORY, store)
+
+
+@pytest.mark.parametrize(
+    ("case", "expected"),
+    [
+        ({"slots": 1}, "confirmed"),
+        ({"slots": 1, "rate": 20.0}, "ruled-out"),
+        # two slots may share a batch, and an unknown number may
+        ({"slots": 2}, "cannot-tell"),
+        ({"slots": None}, "cannot-tell"),
+        # layers on the CPU: the cards' bandwidth rules nothing out
+        ({"slots": 1, "rate": 20.0, "layers_offloaded": 20}, "cannot-tell"),
+        ({"slots": 1, "rate": 20.0, "cpu_model_mib": 4000}, "cannot-tell"),
+    ],
+)
+def test_a_server_log_alone(case: dict[str, Any], expected: str) -> None:
+    assert log_alone(**case).verdict == expected
+
+
+@pytest.mark.parametrize(("tool", "expected"), [("llama-bench", "confirmed"), ("vllm", "fits")])
+def test_a_fixed_test_has_a_known_length_and_no_drafts(tool: str, expected: str) -> None:
+    model = {
+        **DENSE,
+        "source_id": 6,
+        "kv_bytes_per_token": None,
+        "layers": None,
+        "hidden": None,
+        "experts": None,
+        "params_total_b": 8.03,
+        "arch": "llama",
+    }
+    rows = config(source_id=6, server=tool, n_gpu_layers=99)
+    store = store_of(
+        models=[model],
+        gpus=[CARD],
+        given=facts_of(**{"gpu.count": 1}),
+        bench_steps=step(92.0, input_len=0.0, output_len=128.0),
+        server_config=rows,
+    )
+    found = verdict(MEMORY, store, "c=1")
+    assert found.verdict == expected
+    if tool == "llama-bench":
+        assert view(store, "step_bytes", "c=1")["kv_bytes_hi"] < 0.5e9
+
+
+@pytest.mark.parametrize(("draft_tokens", "low"), [(3, 53.75), (None, None)])
+def test_tokens_of_speculation_are_not_steps(draft_tokens: int | None, low: float | None) -> None:
+    settings = {"speculation": "on", **({"draft_tokens": draft_tokens} if draft_tokens else {})}
+    store = store_of(models=[DENSE], gpus=[CARD], given=facts_of(ctx_max=500), bench_steps=step(215.0), server_config=config(**settings))
+    row = view(store, "pace", "c=1")
+    assert (row["steps_lo"], row["steps_hi"]) == (low, 215.0)
+    assert verdict(MEMORY, store, "c=1").verdict == "cannot-tell"
