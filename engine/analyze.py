@@ -15,6 +15,7 @@ from .. import __version__
 from . import alignment, catalog, clock, date_lines, join, steps
 from .collect import Collected, Problem, collect
 from .diagnosis import diagnose
+from .failures import note_failures
 from .given import Given, GivenError, read_given
 from .hosts import tell_hosts
 from .judge import judge
@@ -283,6 +284,7 @@ def _judgeable(store: Store, collected: Collected, given: Given, settings: Setti
     steps.match_steps(store)
     join.join(store, tuple(v.name for v in join.VIEWS if v.name != "bench_series"))
     alignment.note_all(store)
+    note_failures(store)
 
 
 # --- the result -----------------------------------------------------------------------------------------------------------------

@@ -148,8 +148,7 @@ def open_groups(result: Result) -> tuple[list[Group], list[str]]:
     """What cannot be told: questions that some recorded fact speaks to, and the subjects nothing at all was recorded about."""
     told, untold = [], []
     for group in groups(result, ["cannot-tell"]):
-        recorded = any(m.holds is not None for f in group.findings for m in f.margin.values())
-        if recorded or any(f.because.startswith("the evidence contradicts") for f in group.findings):
+        if any(f.recorded or f.because.startswith("the evidence contradicts") for f in group.findings):
             told.append(group)
         else:
             untold.append(group.about)
