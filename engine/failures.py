@@ -15,7 +15,7 @@ def note_failures(store: Store) -> None:
         which = f" ({row['which']})" if row["which"] else ""
         store.con.execute(
             "INSERT INTO raw.quality (source_id, line, kind, n, note) VALUES (?, ?, ?, ?, ?)",
-            [row["source_id"], row["line"], KIND, row["n"], f"{row['n']:.0f}{of} {row['what']}{many}{row['verb']}{which}"],
+            [row["source_id"], row["line"], KIND, row["n"], f"{row['n']:.0f}{of} {row['what']}{many}{which}{row['verb']}"],
         )
 
 
@@ -24,13 +24,16 @@ _FAILURES = """
 WITH asked AS (
     SELECT source_id, line, status, count(*) OVER (PARTITION BY source_id) AS total FROM main.requests
 ), events AS (
-    SELECT source_id, line, kind, replace(detail, '-', ' ') AS detail FROM main.server_events WHERE kind = 'error'
+    SELECT source_id, line, run, kind, replace(detail, '-', ' ') AS detail FROM main.server_events WHERE kind = 'error'
        OR (kind = 'cancel' AND source_id NOT IN (SELECT source_id FROM asked WHERE status = 'cancelled'))
+), runs AS (
+    SELECT source_id, max(run) AS last FROM (SELECT source_id, run FROM main.server_events UNION ALL SELECT source_id, run FROM main.server_samples)
+    GROUP BY source_id
 )
 SELECT source_id, min(line) AS line, count(*) AS n, NULL AS total, CASE kind WHEN 'error' THEN 'error' ELSE 'request' END AS what,
-    CASE kind WHEN 'error' THEN '' ELSE ' cancelled' END AS verb,
+    CASE WHEN kind = 'cancel' THEN ' cancelled' WHEN max(r.last) > min(run) THEN ', and the server started again' ELSE '' END AS verb,
     string_agg(DISTINCT detail, ', ' ORDER BY detail) AS which
-FROM events GROUP BY source_id, kind
+FROM events LEFT JOIN runs r USING (source_id) GROUP BY source_id, kind
 UNION ALL
 SELECT source_id, min(line), count(*), any_value(total), 'request', ' ' || status, NULL
 FROM asked WHERE status IN ('failed', 'cancelled') GROUP BY source_id, status

@@ -399,9 +399,7 @@ def _sentence(rule: Rule, decision: Decision, facts: Facts) -> str:
     return f"{rule.question} These files cannot tell."
 
 
-def _missing(
-    rule: Rule, decision: Decision, facts: Facts, grades: Mapping[str, Mapping[str, Any]], case: Case
-) -> list[Missing]:
+def _missing(rule: Rule, decision: Decision, facts: Facts, grades: Mapping[str, Mapping[str, Any]], case: Case) -> list[Missing]:
     """What a nearer verdict would have needed: unknown facts of the nearest route, or the input whose grade stopped it."""
     if decision.verdict not in ("cannot-tell", "fits") or decision.reason:
         return []

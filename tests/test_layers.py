@@ -16,7 +16,7 @@ LEVELS = [
     {"tables", "parser", "line_format", "rule", "logic", "phrase", "source", "privacy", "json_objects", "send", "smi_values"},
     {"collect", "unpack", "filetimes", "recognise", "parse", "given", "catalog", "result"},
     {"store"},
-    {"clock", "steps", "join", "alignment", "testing"},
+    {"clock", "steps", "join", "alignment", "date_lines", "failures", "hosts", "testing"},
     {"judge"},
     {"diagnosis", "symptoms"},
     {"plugins"},

@@ -5,7 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..result import Finding, Result
-from .summary import WORDS, answers, counted, groups, left_open, next_experiments, open_groups, split_sentence, stamp
+from .summary import (
+    WORDS,
+    also_confirmed,
+    answers,
+    command_of,
+    confirmed_text,
+    counted,
+    failures,
+    groups,
+    left_open,
+    next_experiments,
+    open_groups,
+    ruled_out_groups,
+    split_sentence,
+    stamp,
+)
 
 BUDGET = 60_000
 
@@ -13,7 +28,7 @@ BUDGET = 60_000
 def render(result: Result, strips: str = "", command: str = "") -> str:
     """The report as GitHub-flavoured Markdown. `strips` is the character chart, `command` the command that made it."""
     parts: list[Callable[[], str]] = [
-        lambda: _verdict(result),
+        lambda: _verdict(result) + _also_confirmed(result),
         lambda: _evidence_stamp(result),
         lambda: _code(strips) if strips else "",
         lambda: _symptoms(result),
@@ -92,10 +107,18 @@ def _verdict(result: Result) -> str:
     return "\n".join(lines)
 
 
+def _also_confirmed(result: Result) -> str:
+    rows = [f"- **{escape(g.about)}**: {escape(confirmed_text(g))}" for g in also_confirmed(result)]
+    return "\n".join(["", "### Also confirmed", "", *rows, ""]) if rows else ""
+
+
 def _evidence_stamp(result: Result) -> str:
     word, why = stamp(result)
     sources, lines, near = counted(result)
-    return f"Evidence: **{word}** ({escape(why)}). {sources} sources, {lines} lines read, {near} nearly understood.\n"
+    many = "" if sources == 1 else "s"
+    failed = "".join(f"- {escape(text)}.\n" for text in failures(result))
+    counts = f"{sources} source{many}, {lines} lines read, {near} nearly understood"
+    return f"Evidence: **{word}** ({escape(why)}). {counts}.\n" + (f"\nErrors and failed requests:\n\n{failed}" if failed else "")
 
 
 def _symptoms(result: Result) -> str:
@@ -129,7 +152,7 @@ def _value(value: object) -> str:
 def _ruled_out(result: Result) -> str:
     rows = [
         f"- **{escape(g.about)}** at {escape(g.where)}: {escape(g.findings[0].scope.label + ': ' if len(g.findings) > 1 else '')}{escape(g.findings[0].sentence)}"
-        for g in groups(result, ["ruled-out"])
+        for g in ruled_out_groups(result)
     ]
     return "\n".join(["### Ruled out", "", *rows, ""]) if rows else ""
 
@@ -161,8 +184,15 @@ def _change(result: Result) -> str:
 def _check(result: Result) -> str:
     rows = []
     for e in next_experiments(result):
-        rows += [f"- {escape(e.name)}:", "", _code(e.command).rstrip(), "", f"  {escape(e.tells)}", ""]
+        run, note = command_of(e.command)
+        told = " ".join(_as_sentence(text) for text in (note, e.tells) if text)
+        # what is only said is no command to copy
+        rows += [f"- {escape(_as_sentence(e.name)).rstrip('.')}:", *(["", _code(run).rstrip(), ""] if run else []), f"  {escape(told)}", ""]
     return "\n".join(["### How to check", "", *rows]) if rows else ""
+
+
+def _as_sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", ")")) else ".")
 
 
 def _all_findings(result: Result) -> str:

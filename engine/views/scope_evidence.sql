@@ -38,9 +38,9 @@ WITH polls AS (
             WHEN NOT placed THEN printf('nothing shows that the %s samples were taken while requests ran', input)
             ELSE printf('%d independent %s samples in the load', n_eff::INTEGER, input)
         END AS reason,
-        -- what is placed but short needs a longer recording, not a statement of when it was taken
-        CASE WHEN n_eff < needed AND placed THEN printf('nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt   (%d s or more of the load: polls of one second share a reading)', needed)
-            WHEN n_eff < needed OR NOT placed THEN 'nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt, started before and stopped after the load; or state when it was taken: [during] in gpuverdict.toml'
+        -- what is too short needs a longer recording, not a statement of when it was taken
+        CASE WHEN n_eff < needed THEN printf('nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt, started before and stopped after the load, which lasts %d s or more', needed)
+            WHEN NOT placed THEN 'nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt, started before and stopped after the load; or state when it was taken: [during] in gpuverdict.toml'
         END AS collect
     FROM gpu_inputs
 ), server AS (
