@@ -20,6 +20,7 @@ from .summary import (
     ruled_out_groups,
     split_sentence,
     stamp,
+    to_collect,
 )
 
 BUDGET = 60_000
@@ -161,7 +162,7 @@ def _open(result: Result) -> str:
     told, untold = open_groups(result)
     rows = [f"- {escape(text)}" for text in left_open(result)]
     for g in [*groups(result, ["fits"]), *told]:
-        missing = list(dict.fromkeys(m.collect for f in g.findings for m in f.missing))
+        missing = to_collect(g)
         rivals = list(dict.fromkeys(r.name for f in g.findings for r in f.rivals_open))
         word = "fits" if g.findings[-1].verdict == "fits" else "cannot tell"
         rows.append(

@@ -206,6 +206,12 @@ def open_groups(result: Result) -> tuple[list[Group], list[str]]:
     return told, untold
 
 
+def to_collect(group: Group) -> list[str]:
+    """What would decide a group, that of the scopes with a record first."""
+    ordered = sorted(group.findings, key=lambda f: not f.recorded)
+    return list(dict.fromkeys(m.collect for f in ordered for m in f.missing))
+
+
 def fit_groups(result: Result) -> list[Group]:
     """What fits without proof, apart from the one scope that an answer shows."""
     shown = [a.finding for a in answers(result) if a.verdict == "fits"]
@@ -221,11 +227,11 @@ def also_confirmed(result: Result) -> list[Group]:
 def confirmed_text(group: Group) -> str:
     """The sentence of the last scope, which scope that is, and where its facts were read."""
     last = group.findings[-1]
-    which = f" (here {last.scope.label})" if len(group.findings) > 1 else ""
+    which = f"{last.scope.label}:" if len(group.findings) > 1 else ""
     places = ", ".join(dict.fromkeys(f"{e.source}:{e.line}" if e.line else e.source for e in last.evidence[:3]))
     given = f"given: {', '.join(last.given)}." if last.given else ""
     short, rest = split_sentence(last.sentence)
-    said = [f"{short.rstrip('.')}, at {group.where}{which}.", rest, covers(last), f"From {places}." if places else "", given]
+    said = [f"{short.rstrip('.')}, at {group.where}.", which if rest else "", rest, covers(last), f"From {places}." if places else "", given]
     return " ".join(part for part in said if part)
 
 
@@ -264,11 +270,13 @@ def left_open(result: Result) -> list[str]:
 
 
 def next_experiments(result: Result, most: int = 3) -> list[Next]:
-    """First those of the answers and of what is confirmed; where nothing is answered, what to record; then what settles most, cheaply.
+    """First those of the answers and of what is confirmed; then how to record what lacks; then what settles most, cheaply.
+
+    What fits only because of samples that may lie outside the load is no lead: they have to be recorded again first.
 
     A question that no recorded fact brings nearer to a yes proposes nothing: its experiment would be one of many.
     """
-    leading = [a.finding for a in answers(result) if a.finding]
+    leading = [a.finding for a in answers(result) if a.finding and (a.verdict == "confirmed" or a.finding.grade != 2)]
     leading += [g.findings[-1] for g in also_confirmed(result)]
     settles: dict[str, set[str]] = {}
     bonus: dict[str, float] = {}

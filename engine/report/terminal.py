@@ -25,9 +25,11 @@ from .summary import (
     ruled_out_groups,
     split_sentence,
     stamp,
+    to_collect,
 )
 
 LEFT, WIDTH, RIGHT = 25, 80, 13
+MOST_OPEN = 4  # open questions with what would decide them
 COLOURS = {"confirmed": "green", "ruled-out": "blue", "fits": "yellow", "cannot-tell": "magenta", "undetermined": "magenta", "error": "red"}
 
 
@@ -49,7 +51,8 @@ def render(result: Result, out: Path | None = None, names: Mapping[str, str] = {
     lines += _section("Cannot tell", [*left_open(result), *_open(told), *nothing])
     lines += _section("Failed", [f"{f.rule}: {f.because}" for f in result.findings if f.verdict == "error"])
     word, why = stamp(result)
-    lines += _section("Evidence", [f"{word}: {why}"])
+    apart = [f"{q['source']}: {q['note']}" for q in result.quality if q["kind"] == "outside-the-load"]
+    lines += _section("Evidence", [f"{word}: {why}", *apart[:2]])
     unread = [s for s in result.sources if s.status not in ("read", "empty") or s.note]
     lines += _section("Not read", [f"{printable(names.get(s.source, s.source))}: {s.note}" for s in unread[:8]])
     lines.append("")
@@ -101,12 +104,10 @@ def _fits(group: Group) -> str:
 
 
 def _open(told: list[Group]) -> list[str]:
-    """What cannot be told, and what to record; questions that the same recording settles share a line."""
-    shared: dict[tuple[str, str], list[str]] = {}
-    for group in told:
-        missing = [m.collect for f in group.findings for m in f.missing]
-        shared.setdefault((group.where, missing[0] if missing else ""), []).append(group.about)
-    return [f"{', '.join(about)} at {where}" + (f"; record: {record}" if record else "") for (where, record), about in shared.items()]
+    """What cannot be told, and what to record: the first few; the others by name, the rest is in the report."""
+    first, others = told[:MOST_OPEN], told[MOST_OPEN:]
+    lines = [f"{g.about} at {g.where}" + (f"; record: {record[0]}" if (record := to_collect(g)) else "") for g in first]
+    return lines + ([f"also open: {', '.join(g.about for g in others)}"] if others else [])
 
 
 def _short_reason(sentence: str) -> str:
