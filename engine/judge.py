@@ -233,7 +233,8 @@ def decide(rule: Rule, facts: Facts, grades: Mapping[str, Mapping[str, Any]]) ->
         if tried.holds and tried.grade >= FITS:
             return Decision("fits", tried, [t for t in confirming if t.possible and t is not tried])
     near = [t for t in [*confirming, *fitting] if t.possible] or [t for t in excluding if t.possible]
-    near.sort(key=lambda t: (t.unknown, -t.grade))
+    # a way of which nothing is known lies farther than any other, however short it is
+    near.sort(key=lambda t: (t.unknown == len(t.atoms), t.unknown, -t.grade))
     return Decision("cannot-tell", near[0] if near else None, [*confirming, *fitting, *excluding])
 
 

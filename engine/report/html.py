@@ -161,7 +161,7 @@ def _open(group: summary.Group) -> dict[str, Any]:
     """What is open: what else it could be, and the commands that would settle it, each once."""
     rivals = {r.name: r.settle for f in group.findings for r in f.rivals_open}
     collect: dict[str, list[str]] = {}
-    for finding in group.findings:
+    for finding in summary.telling(group):
         for missing in finding.missing:
             facts = collect.setdefault(missing.collect, [])
             facts += [missing.fact] if missing.fact not in facts else []

@@ -207,9 +207,13 @@ def open_groups(result: Result) -> tuple[list[Group], list[str]]:
 
 
 def to_collect(group: Group) -> list[str]:
-    """What would decide a group, that of the scopes with a record first."""
-    ordered = sorted(group.findings, key=lambda f: not f.recorded)
-    return list(dict.fromkeys(m.collect for f in ordered for m in f.missing))
+    """What would decide a group: of the scopes with a record, where there is one; elsewhere all that is there would be asked for again."""
+    return list(dict.fromkeys(m.collect for f in telling(group) for m in f.missing))
+
+
+def telling(group: Group) -> list[Finding]:
+    """The findings of a group that rest on some record; all where none does."""
+    return [f for f in group.findings if f.recorded] or group.findings
 
 
 def fit_groups(result: Result) -> list[Group]:
