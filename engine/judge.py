@@ -12,6 +12,7 @@ For one scope, in this order:
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -164,7 +165,8 @@ def read_facts(rule: Rule, row: Mapping[str, Any], overrides: Mapping[str, float
     mine = {key.split(".", 1)[1]: value for key, value in overrides.items() if key.split(".", 1)[0] == rule.id}
     facts = Facts({}, {}, {}, {}, {**limits, **mine}, frozenset(mine))
     for name, columns in fact_names(row).items():
-        raw = [row[c] for c in columns]
+        # a division by nothing gives no number
+        raw = [None if isinstance(row[c], float) and not math.isfinite(row[c]) else row[c] for c in columns]
         if len(raw) == 2:
             facts.values[name] = Interval.of(*raw)
         else:

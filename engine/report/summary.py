@@ -235,7 +235,14 @@ def confirmed_text(group: Group) -> str:
     places = ", ".join(dict.fromkeys(f"{e.source}:{e.line}" if e.line else e.source for e in last.evidence[:3]))
     given = f"given: {', '.join(last.given)}." if last.given else ""
     short, rest = split_sentence(last.sentence)
-    said = [f"{short.rstrip('.')}, at {group.where}.", which if rest else "", rest, covers(last), f"From {places}." if places else "", given]
+    said = [
+        f"{short.rstrip('.')}, at {group.where}.",
+        which if rest else "",
+        rest,
+        covers(last),
+        f"From {places}." if places else "",
+        given,
+    ]
     return " ".join(part for part in said if part)
 
 

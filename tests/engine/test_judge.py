@@ -215,3 +215,10 @@ def test_an_experiment_names_the_command_of_the_server_in_use(command: str, on: 
     rule = replace(RULE, next=(Experiment("try", command, "tells", on=on),))
     found = verdict("1.0 AS n, 12.0 AS x, NULL AS y, 0.0 AS z", {"util": 3, "config": 3}, rule)
     assert [e.command for e in found.next] == [expected]
+
+
+@pytest.mark.parametrize("x", ["0.0::DOUBLE / 0.0", "'nan'::DOUBLE", "'inf'::DOUBLE"])
+def test_a_division_by_nothing_is_unknown(x: str) -> None:
+    """NaN is no number to compare or to print, and an infinite ratio is none to confirm with."""
+    found = verdict(f"1.0 AS n, {x} AS x, NULL AS y, 0.0 AS z", ALL)
+    assert found.verdict == "cannot-tell" and "x" not in found.numbers
