@@ -129,17 +129,6 @@ def test_too_few_samples_ask_for_more_and_not_for_their_time(seconds: int, asks:
     assert ("[during]" in advice) == asks
 
 
-def test_a_log_that_is_there_is_not_asked_for() -> None:
-    """Cards of another day and the server's log: what lacks is one time for both."""
-    store = store_of(
-        server_samples=busy_lines(source_id=0), gpu_samples=samples(40, start=-90000.0, source_id=1, util_gpu=1.0, power_w=60.0)
-    )
-    from gpuverdict.rules import idle_starvation
-
-    said = [m.collect for f in judge(store, [idle_starvation.RULE])[0] for m in f.missing]
-    assert said and not any("keep the server's log" in text for text in said)
-
-
 # --- the stamp ------------------------------------------------------------------------------------------------------------------------
 
 
