@@ -328,7 +328,7 @@ RULE = Rule(
             settle="the KV cache usage of the server during the run (statistics lines, /metrics)",
         ),
         "other_cap": Rival(
-            "not the server admits them, but a client pool, a proxy or a semaphore",
+            "a client pool, a proxy or a semaphore that admits them in place of the server",
             closed=("slots > 0", "n_eff_over_slots >= n_eff_lo", "n_eff_over_slots <= n_eff_hi", "r_is_decode >= 1"),
             settle="the server's slot number and its own running/waiting counts: keep the server log, or --given slots=N",
         ),

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from ..result import Finding, Result
 from .summary import (
     WORDS,
+    Group,
     also_confirmed,
     answers,
     command_of,
@@ -193,12 +194,16 @@ def _check(result: Result) -> str:
 
 
 def _as_sentence(text: str) -> str:
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", ")")) else ".")
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
 
 
 def _all_findings(result: Result) -> str:
     rows = ["| question | scope | verdict | because |", "|---|---|---|---|"]
-    rows += [f"| {f.rule} | {escape(f.scope.label)} | {WORDS[f.verdict].lower()} | {escape(_reason(f))} |" for f in result.findings]
+    same: dict[tuple[str, str, str], Group] = {}  # scopes that end alike share a row
+    for f in result.findings:
+        group = same.setdefault((f.rule, WORDS[f.verdict].lower(), _reason(f)), Group(f.rule, f.about))
+        group.scopes.append(f.scope.label)
+    rows += [f"| {rule} | {escape(group.where)} | {word} | {escape(reason)} |" for (rule, word, reason), group in same.items()]
     return "\n".join(rows)
 
 
