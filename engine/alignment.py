@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from .phrase import duration
 from .store import Store
+
+A_YEAR = 366 * 86400.0
 
 
 def note_all(store: Store) -> None:
@@ -15,7 +18,7 @@ def note_all(store: Store) -> None:
 def note_gaps(store: Store) -> None:
     """A quality row for every GPU recording with holes: nothing is known of what happened in them."""
     for row in store.rows_of(_GAPS):
-        text = f"no sample for {row['longest']:.0f} s, at a usual distance of {row['step']:g} s: nothing is known of the cards in that time"
+        text = f"no sample for {duration(row['longest'])}, at a usual distance of {row['step']:g} s: nothing is known of the cards in that time"
         store.con.execute(
             "INSERT INTO raw.quality (source_id, line, kind, n, note) VALUES (?, ?, 'gap', ?, ?)",
             [row["source_id"], row["line"], row["n"], text],
@@ -72,12 +75,14 @@ FROM within w LEFT JOIN both_busy b USING (source_id) GROUP BY w.source_id ORDER
 def note_outside(store: Store) -> None:
     """A quality row for every GPU recording whose samples all lie outside the load, with how far away the nearest one is."""
     for row in store.rows_of(_OUTSIDE):
-        if row["before_s"] is not None and (row["after_s"] is None or row["before_s"] <= row["after_s"]):
-            where = f"{row['before_s']:.0f} s before the first request that follows"
-        elif row["after_s"] is not None:
-            where = f"{row['after_s']:.0f} s after the last request had ended"
-        else:
+        before, after = row["before_s"], row["after_s"]
+        if before is None and after is None:
             continue
+        apart = min(gap for gap in (before, after) if gap is not None)
+        far = "years" if apart > 2 * A_YEAR else duration(apart)  # the number of years between an epoch and now says nothing
+        where = f"{far} " + ("before the first request that follows" if apart == before else "after the last request had ended")
+        if apart > 2 * A_YEAR:
+            where += " (a date or a stated offset must be wrong)"
         what = "the only sample was" if row["n"] == 1 else f"none of {row['n']} samples was taken while requests ran; the nearest was"
         store.con.execute(
             "INSERT INTO raw.quality (source_id, line, kind, n, note) VALUES (?, ?, 'outside-the-load', ?, ?)",

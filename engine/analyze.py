@@ -15,10 +15,12 @@ from .. import __version__
 from . import alignment, catalog, clock, contradictions, date_lines, join, steps
 from .collect import Collected, Problem, collect
 from .diagnosis import diagnose
+from .failures import note_failures
 from .given import Given, GivenError, read_given
 from .hosts import tell_hosts
 from .judge import judge
 from .parse import read
+from .phrase import printable
 from .plugins import Registry, load_registry
 from .privacy import Hider
 from .recognise import Recognition, recognise
@@ -54,8 +56,9 @@ class Settings:
 class Analysis:
     """A finished analysis: `result` (the model every output renders), `findings`, and `sql()` over the trace."""
 
-    def __init__(self, result: Result, store: Store) -> None:
+    def __init__(self, result: Result, store: Store, names: dict[str, str] | None = None) -> None:
         self.result, self.store = result, store
+        self.names = names or {}  # shown name -> the name on this machine, for the terminal alone
 
     @property
     def findings(self) -> list[Any]:
@@ -106,10 +109,13 @@ def analyze(
     result.findings, result.primaries, result.primary = findings, primaries, headline
     result.symptoms = answer_symptoms(store, findings)
     result.seconds, result.seconds_per_rule = time.perf_counter() - began, seconds
+    names = {
+        store.hider.label("path", name): name for name in [*(s.name for s in collected.sources), *(p.name for p in collected.problems)]
+    }
     if not any(row.status == "read" for row in result.sources):
         store.close()
-        raise NothingReadable(_nothing(listed, collected, result), collected.problems, result)
-    return Analysis(result, store)
+        raise NothingReadable(_nothing(listed, collected, result, names), collected.problems, result)
+    return Analysis(result, store, names)
 
 
 def check_limits(settings: Settings, registry: Registry) -> None:
@@ -288,6 +294,7 @@ def _judgeable(store: Store, collected: Collected, given: Given, settings: Setti
     join.join(store, tuple(v.name for v in join.VIEWS if v.name != "bench_series"))
     alignment.note_all(store)
     contradictions.note_contradictions(store)
+    note_failures(store)
 
 
 # --- the result -----------------------------------------------------------------------------------------------------------------
@@ -326,10 +333,10 @@ def _result(store: Store, settings: Settings, rows: list[SourceRow], collected: 
     )
 
 
-def _nothing(paths: Sequence[str | Path], collected: Collected, result: Result) -> str:
+def _nothing(paths: Sequence[str | Path], collected: Collected, result: Result, names: dict[str, str]) -> str:
     """The message when nothing was readable: every name, what happened, what to do."""
-    lines = [f"  {p.name}: {p.what}; {p.todo}" for p in collected.problems]
-    lines += [f"  {s.source}: {s.note}" for s in result.sources if s.status not in ("read", "problem")]
+    lines = [f"  {printable(p.name)}: {p.what}; {p.todo}" for p in collected.problems]
+    lines += [f"  {printable(names.get(s.source, s.source))}: {s.note}" for s in result.sources if s.status not in ("read", "problem")]
     what = ", ".join(str(p) for p in paths) or "no path"
     hint = "Run `gpuverdict parsers` for what can be read, `gpuverdict explain FILE` for why a file is not."
     return "\n".join(

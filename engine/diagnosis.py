@@ -26,6 +26,10 @@ SPEED_RULES = (
     "host-bound",
 )
 STATE_ONLY = {"off-gpu", "throttled"}  # confirmed as a state only, these do not answer why one stream is slow
+ABOUT_EVIDENCE = {"thin-evidence", "confounded", "measurement-artefact"}  # confirmed, these say what the files are worth
+FAIR_SHARE = 0.2  # requests that wait in fewer of the server's lines than this are an episode, not what limits the total
+# The fact that says in which share of the server's lines nobody waits, of rules whose confirmed state may be an episode.
+NOBODY = {"slot-queue": "nobody_waits_share"}
 
 
 def diagnose(store: Store, findings: Iterable[Finding]) -> tuple[list[Primary], Headline]:
@@ -35,9 +39,12 @@ def diagnose(store: Store, findings: Iterable[Finding]) -> tuple[list[Primary], 
     budgets: dict[int, list[dict[str, Any]]] = {}
     for row in store.rows_of("SELECT * FROM main.budget ORDER BY scope_id, place"):
         budgets.setdefault(row.pop("scope_id"), []).append(row)
+    nothing_served = _nothing_served(store)
     primaries = []
     for scope in store.rows_of("SELECT * FROM main.scopes ORDER BY scope_id"):
         here = {f.rule: f for f in findings if f.scope.label == scope["label"] and f.verdict == "confirmed"}
+        if nothing_served:
+            here = {}
         primaries.append(
             Primary(
                 scope=scope["label"],
@@ -46,14 +53,20 @@ def diagnose(store: Store, findings: Iterable[Finding]) -> tuple[list[Primary], 
                 speed=_speed(here, budgets.get(scope["scope_id"], [])),
             )
         )
-    return primaries, _headline(primaries)
+    return primaries, nothing_served or _headline(primaries, findings)
 
 
 def _throughput(here: dict[str, Finding], gain: dict[str, float] | None) -> Answer:
     for rule in THROUGHPUT_RULES:
-        if rule in here:
+        if rule in here and not _an_episode(here[rule]):
             return _limit(here[rule], gain if rule == "slot-queue" else None)
     return Answer()
+
+
+def _an_episode(finding: Finding) -> bool:
+    """Waiting covers so little of the loaded time that it cannot be what limits the total."""
+    nobody = finding.numbers.get(NOBODY.get(finding.rule, ""))
+    return isinstance(nobody, float) and 1 - nobody < FAIR_SHARE
 
 
 def _limit(finding: Finding, gain: dict[str, float] | None) -> Answer:
@@ -106,10 +119,38 @@ def _leading(budget: list[dict[str, Any]]) -> str:
     return ""
 
 
-def _headline(primaries: list[Primary]) -> Headline:
+def _nothing_served(store: Store) -> Headline | None:
+    """Every request of the server's log failed or was cancelled: no answer about speed is an answer then."""
+    row = store.rows_of(_SERVED)[0]
+    if not row["asked"] or row["ended_well"] or row["tokens"] or row["steps"]:
+        return None
+    return Headline(sentence=f"No request was served to its end: all {row['asked']} in the log failed or were cancelled.")
+
+
+# Statistics lines and sweeps tell of requests that have no line of their own.
+_SERVED = """
+SELECT
+    count(*) AS asked, count(*) FILTER (status IS NULL OR status NOT IN ('failed', 'cancelled')) AS ended_well,
+    (SELECT count(*) FROM main.server_samples WHERE gen_tok_s > 0) AS tokens, (SELECT count(*) FROM main.bench_steps) AS steps
+FROM main.requests WHERE origin = 'server'
+"""
+
+
+def _headline(primaries: list[Primary], findings: list[Finding]) -> Headline:
     ranked = sorted(primaries, key=lambda p: (p.concurrency is not None, p.concurrency or 0), reverse=True)
     for primary in ranked:
         for question, answer in (("throughput", primary.throughput), ("speed", primary.speed)):
             if answer.rule and answer.verdict == "confirmed":
                 return Headline(rule=answer.rule, scope=primary.scope, verdict="confirmed", sentence=answer.sentence, question=question)
+    states = {f.rule: _clause(f.sentence) for f in findings if f.verdict == "confirmed" and f.rule not in ABOUT_EVIDENCE}
+    if states:
+        return Headline(
+            sentence=f"These files do not show what limits this server, but it is confirmed that {', and that '.join(states.values())}."
+        )
     return Headline(sentence="These files do not show what limits this server; see what was ruled out and what is missing.")
+
+
+def _clause(sentence: str) -> str:
+    """The first sentence of several, to stand inside another one."""
+    first = sentence.split(". ")[0].rstrip(".")
+    return first[:1].lower() + first[1:] if first[1:2].islower() or first[1:2] == " " else first

@@ -13,6 +13,7 @@ For one scope, in this order:
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 RULES_OUT, FITS = 3, 2
 CONFIRMS = {"state": 3, "cause": 4}
+STATED = {"config", "roof"}  # settings and data sheets: without a measurement beside them they answer nothing
 LIFTING = ("roof", "kernels", "ab")  # known bytes, kernel traces and A/B runs lift a route whose other inputs are placed in load
 UNCAPPED = 9
 IMPOSSIBLE = "these facts are not of one run"
@@ -165,7 +167,8 @@ def read_facts(rule: Rule, row: Mapping[str, Any], overrides: Mapping[str, float
     mine = {key.split(".", 1)[1]: value for key, value in overrides.items() if key.split(".", 1)[0] == rule.id}
     facts = Facts({}, {}, {}, {}, {**limits, **mine}, frozenset(mine))
     for name, columns in fact_names(row).items():
-        raw = [row[c] for c in columns]
+        # a division by nothing gives no number
+        raw = [None if isinstance(row[c], float) and not math.isfinite(row[c]) else row[c] for c in columns]
         if len(raw) == 2:
             facts.values[name] = Interval.of(*raw)
         else:
@@ -237,7 +240,8 @@ def decide(rule: Rule, facts: Facts, grades: Mapping[str, Mapping[str, Any]]) ->
         if tried.holds and tried.grade >= FITS:
             return Decision("fits", tried, [t for t in confirming if t.possible and t is not tried])
     near = [t for t in [*confirming, *fitting] if t.possible] or [t for t in excluding if t.possible]
-    near.sort(key=lambda t: (t.unknown, -t.grade))
+    # a way of which nothing is known lies farther than any other, however short it is
+    near.sort(key=lambda t: (t.unknown == len(t.atoms), t.unknown, -t.grade))
     return Decision("cannot-tell", near[0] if near else None, [*confirming, *fitting, *excluding])
 
 
@@ -299,7 +303,8 @@ def _finding(
         numbers={n: (v.ends if isinstance(v, Interval) else v) for n, v in facts.values.items() if v is not None},
         margin=_margins(decision, facts),
         rivals_open=[OpenRival(name=rule.rivals[k].name, settle=fill(rule.rivals[k].settle, facts.values)) for k in rivals],
-        missing=_missing(rule, decision, facts, grades),
+        missing=_missing(rule, decision, facts, grades, case),
+        recorded=_recorded(rule, facts, grades),
         given=sorted({g for n in used for g in facts.givens.get(n, [])}),
         origins={n: facts.origins[n] for n in used if n in facts.origins},
         evidence=_evidence(used, facts, case.names),
@@ -311,6 +316,23 @@ def _finding(
         remedy=fill(rule.remedy, facts.values),
         not_a_remedy=rule.not_a_remedy,
     )
+
+
+def _recorded(rule: Rule, facts: Facts, grades: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Whether the files speak to the question: a number that was read at some place, or one that decides a route whose measurements are there.
+
+    Constants, settings by default and counts of nothing seen are known of every scope; those are no record.
+    """
+    amounts = {name for name, value in facts.values.items() if _is_amount(value) and facts.origins.get(name) != "default"}
+    if any(facts.places.get(name) for name in amounts):
+        return True
+    routes = [r for r in (*rule.confirmed, *rule.ruled_out, *rule.fits) if set(grades) >= set(r.uses) - STATED and set(r.uses) - STATED]
+    return bool(amounts & {name for route in routes for text in route.when for name in Atom.parse(text).names})
+
+
+def _is_amount(value: Value) -> bool:
+    ends = value.ends if isinstance(value, Interval) else [value]
+    return any(isinstance(end, float) and end != 0 for end in ends)
 
 
 def _experiments(rule: Rule, facts: Facts, server: str | None) -> list[Next]:
@@ -389,7 +411,7 @@ def _sentence(rule: Rule, decision: Decision, facts: Facts) -> str:
     return f"{rule.question} These files cannot tell."
 
 
-def _missing(rule: Rule, decision: Decision, facts: Facts, grades: Mapping[str, Mapping[str, Any]]) -> list[Missing]:
+def _missing(rule: Rule, decision: Decision, facts: Facts, grades: Mapping[str, Mapping[str, Any]], case: Case) -> list[Missing]:
     """What a nearer verdict would have needed: unknown facts of the nearest route, or the input whose grade stopped it."""
     if decision.verdict not in ("cannot-tell", "fits") or decision.reason:
         return []
@@ -408,11 +430,17 @@ def _missing(rule: Rule, decision: Decision, facts: Facts, grades: Mapping[str, 
             out.append(Missing(fact=name, collect=rule.collect.get(name, "not recorded in these files")))
     if not out and (tried.grade < CONFIRMS[tried.route.claim or rule.claim]):
         for name in tried.weakest:
-            said = rule.collect.get(name) or (grades[name]["collect"] if name in grades else None) or _COLLECT.get(name, "")
+            elsewhere = name not in grades and any(name in inputs for inputs in case.grades.values())
+            advice = _TOGETHER if elsewhere else _COLLECT.get(name, "")
+            said = rule.collect.get(name) or (grades[name]["collect"] if name in grades else None) or advice
             out.append(Missing(fact=name, collect=str(said)))
     return list({m.fact: m for m in out}.values())
 
 
+# an input that is among the files, but not of this scope
+_TOGETHER = (
+    "the cards and the server's log at the same time: those here are not shown to overlap (if they do, say so: [during] in gpuverdict.toml)"
+)
 _COLLECT = {
     "util": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt   (while the load runs)",
     "power": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt   (while the load runs)",

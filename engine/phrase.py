@@ -61,6 +61,19 @@ def number(value: float) -> str:
     return text.rstrip("0").rstrip(".") if size < 1 else text
 
 
+def duration(seconds: float) -> str:
+    """A length of time: seconds up to ten minutes, then the largest unit of which it has two."""
+    for unit, size, least in (("days", 86400.0, 2 * 86400.0), ("h", 3600.0, 2 * 3600.0), ("min", 60.0, 600.0)):
+        if seconds >= least:
+            return f"{number(seconds / size)} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def printable(name: str) -> str:
+    """A name of the user's own for a terminal: control characters and the like are shown, not obeyed."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in name)
+
+
 def names_in(template: str) -> list[str]:
     """The facts a template uses."""
     return [m.group(1) for m in _SLOT.finditer(template)]

@@ -80,6 +80,7 @@ class Finding(Model):
     margin: dict[str, Margin] = Field(default_factory=dict)
     rivals_open: list[OpenRival] = Field(default_factory=list)
     missing: list[Missing] = Field(default_factory=list)
+    recorded: bool = False  # some fact that bears on the question is in the files, whatever the verdict
     given: list[str] = Field(default_factory=list)
     origins: dict[str, str] = Field(default_factory=dict)
     evidence: list[Evidence] = Field(default_factory=list)

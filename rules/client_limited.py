@@ -28,6 +28,7 @@ WITH reqs AS MATERIALIZED (
     SELECT scope_id, source_id, coalesce(run, 0) AS run, line, coalesce(queued_t, started_t) AS sent, started_t AS began,
         finished_t AS ended, queued_t
     FROM main.requests_in_scope WHERE how <> 'no step' AND started_t IS NOT NULL AND finished_t > started_t
+      AND status IS DISTINCT FROM 'failed'  -- a server that refuses is idle for another reason than its client
 ), sources AS (
     SELECT scope_id, count(DISTINCT source_id) AS sources FROM reqs GROUP BY scope_id
 ), numbered AS (

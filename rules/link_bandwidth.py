@@ -97,8 +97,8 @@ RULE = Rule(
             "everything between the stages of a layer split fits into its idle share",
             when=("idle_bound <= idle_small", "rounds >= rounds_needed"),
             uses=("util", "config"),
-            says="The link is not the limit. At most {idle_bound:%} of the time no card works, and all copies between the cards fit into that; "
-            "computed, they take {link_share:share} of a token.",
+            says="The link is not the limit. At most {idle_bound:%} of the time no card works, and all copies between the cards fit into that. "
+            "Computed, they take {link_share:share} of a token.",
         ),
         Route(
             "the bytes take less than a twentieth of the step",

@@ -404,7 +404,7 @@ RULE = Rule(
             settle="the server's own limit: its start-up log or command line, or --given slots=N",
         ),
         "other_cap": Rival(
-            "something else lets only that many through: a client pool, a proxy, a semaphore",
+            "a client pool, a proxy or a semaphore that admits them in place of the server",
             closed=("slots > 0", "n_eff_over_slots >= n_eff_lo", "n_eff_over_slots <= n_eff_hi", "r_is_decode >= 1"),
             settle="the server's slot number and its own running/waiting counts: keep the server log, or --given slots=N",
         ),

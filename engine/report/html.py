@@ -5,7 +5,6 @@ Everything that is not ours goes through the template's autoescape; the only tex
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
@@ -16,6 +15,7 @@ from ..phrase import number
 from ..result import Finding, Result
 from . import summary
 from .charts import PALETTE, TITLES, budget_of, end, span_text
+from .summary import command_of
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -45,10 +45,6 @@ NOT_TIED = {
     "since-start": "seconds since its own start",
     "counter": "counted samples without a time",
 }
-PROGRAMS = (
-    *("gpuverdict", "nvidia-smi", "dcgmi", "nvbandwidth", "nsys", "llama-server", "llama-bench", "vllm", "ollama"),
-    *("python", "python3", "sudo", "curl", "docker", "journalctl", "pidstat"),
-)
 TOOLS = ("duckdb", "polars", "altair", "vl-convert-python")
 
 
@@ -104,7 +100,9 @@ def _parts(result: Result) -> dict[str, Any]:
         "stamp": {"word": word, "why": why},
         "unread": [s for s in result.sources if s.status not in ("read", "empty", "given")],
         "whys": [_why(a.finding) for a in answers if a.finding and a.verdict in ("confirmed", "fits")],
-        "ruled_out": [_ruled_out(g) for g in summary.groups(result, ["ruled-out"])],
+        "also": [{"about": g.about, "where": g.where, "says": summary.confirmed_text(g)} for g in summary.also_confirmed(result)],
+        "failures": summary.failures(result),
+        "ruled_out": [_ruled_out(g) for g in summary.ruled_out_groups(result)],
         "time": _time(result),
         "budget": _budget(result),
         "left_open": summary.left_open(result),
@@ -174,7 +172,7 @@ def _open(group: summary.Group) -> dict[str, Any]:
     """What is open: what else it could be, and the commands that would settle it, each once."""
     rivals = {r.name: r.settle for f in group.findings for r in f.rivals_open}
     collect: dict[str, list[str]] = {}
-    for finding in group.findings:
+    for finding in summary.telling(group):
         for missing in finding.missing:
             facts = collect.setdefault(missing.collect, [])
             facts += [missing.fact] if missing.fact not in facts else []
@@ -227,14 +225,6 @@ def _versions() -> list[tuple[str, str]]:
         except PackageNotFoundError:
             continue
     return found
-
-
-def command_of(advice: str) -> tuple[str, str]:
-    """What can be pasted into a shell, and what is only said beside it (`cmd > f   (while the load runs)`); prose has no command."""
-    if advice.split(" ", 1)[0] not in PROGRAMS:
-        return "", advice
-    found = re.search(r"\s+(?=\()|,\s+(?=\w)|;\s+(?=(?:and|or)\b)", advice)
-    return (advice[: found.start()], advice[found.end() :]) if found else (advice, "")
 
 
 def value(given: Any) -> str:

@@ -5,7 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..result import Finding, Result
-from .summary import WORDS, answers, counted, groups, left_open, next_experiments, open_groups, split_sentence, stamp
+from .summary import (
+    WORDS,
+    Group,
+    also_confirmed,
+    answers,
+    command_of,
+    confirmed_text,
+    counted,
+    failures,
+    groups,
+    left_open,
+    next_experiments,
+    open_groups,
+    ruled_out_groups,
+    split_sentence,
+    stamp,
+    to_collect,
+)
 
 BUDGET = 60_000
 
@@ -13,7 +30,7 @@ BUDGET = 60_000
 def render(result: Result, strips: str = "", command: str = "") -> str:
     """The report as GitHub-flavoured Markdown. `strips` is the character chart, `command` the command that made it."""
     parts: list[Callable[[], str]] = [
-        lambda: _verdict(result),
+        lambda: _verdict(result) + _also_confirmed(result),
         lambda: _evidence_stamp(result),
         lambda: _code(strips) if strips else "",
         lambda: _symptoms(result),
@@ -92,10 +109,18 @@ def _verdict(result: Result) -> str:
     return "\n".join(lines)
 
 
+def _also_confirmed(result: Result) -> str:
+    rows = [f"- **{escape(g.about)}**: {escape(confirmed_text(g))}" for g in also_confirmed(result)]
+    return "\n".join(["", "### Also confirmed", "", *rows, ""]) if rows else ""
+
+
 def _evidence_stamp(result: Result) -> str:
     word, why = stamp(result)
     sources, lines, near = counted(result)
-    return f"Evidence: **{word}** ({escape(why)}). {sources} sources, {lines} lines read, {near} nearly understood.\n"
+    many = "" if sources == 1 else "s"
+    failed = "".join(f"- {escape(text)}.\n" for text in failures(result))
+    counts = f"{sources} source{many}, {lines} lines read, {near} nearly understood"
+    return f"Evidence: **{word}** ({escape(why)}). {counts}.\n" + (f"\nErrors and failed requests:\n\n{failed}" if failed else "")
 
 
 def _symptoms(result: Result) -> str:
@@ -129,7 +154,7 @@ def _value(value: object) -> str:
 def _ruled_out(result: Result) -> str:
     rows = [
         f"- **{escape(g.about)}** at {escape(g.where)}: {escape(g.findings[0].scope.label + ': ' if len(g.findings) > 1 else '')}{escape(g.findings[0].sentence)}"
-        for g in groups(result, ["ruled-out"])
+        for g in ruled_out_groups(result)
     ]
     return "\n".join(["### Ruled out", "", *rows, ""]) if rows else ""
 
@@ -138,7 +163,7 @@ def _open(result: Result) -> str:
     told, untold = open_groups(result)
     rows = [f"- {escape(text)}" for text in left_open(result)]
     for g in [*groups(result, ["fits"]), *told]:
-        missing = list(dict.fromkeys(m.collect for f in g.findings for m in f.missing))
+        missing = to_collect(g)
         rivals = list(dict.fromkeys(r.name for f in g.findings for r in f.rivals_open))
         word = "fits" if g.findings[-1].verdict == "fits" else "cannot tell"
         rows.append(
@@ -161,13 +186,24 @@ def _change(result: Result) -> str:
 def _check(result: Result) -> str:
     rows = []
     for e in next_experiments(result):
-        rows += [f"- {escape(e.name)}:", "", _code(e.command).rstrip(), "", f"  {escape(e.tells)}", ""]
+        run, note = command_of(e.command)
+        told = " ".join(_as_sentence(text) for text in (note, e.tells) if text)
+        # what is only said is no command to copy
+        rows += [f"- {escape(_as_sentence(e.name)).rstrip('.')}:", *(["", _code(run).rstrip(), ""] if run else []), f"  {escape(told)}", ""]
     return "\n".join(["### How to check", "", *rows]) if rows else ""
+
+
+def _as_sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
 
 
 def _all_findings(result: Result) -> str:
     rows = ["| question | scope | verdict | because |", "|---|---|---|---|"]
-    rows += [f"| {f.rule} | {escape(f.scope.label)} | {WORDS[f.verdict].lower()} | {escape(_reason(f))} |" for f in result.findings]
+    same: dict[tuple[str, str, str], Group] = {}  # scopes that end alike share a row
+    for f in result.findings:
+        group = same.setdefault((f.rule, WORDS[f.verdict].lower(), _reason(f)), Group(f.rule, f.about))
+        group.scopes.append(f.scope.label)
+    rows += [f"| {rule} | {escape(group.where)} | {word} | {escape(reason)} |" for (rule, word, reason), group in same.items()]
     return "\n".join(rows)
 
 

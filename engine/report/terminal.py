@@ -3,32 +3,58 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
+from ..phrase import printable
 from ..result import Result
-from .summary import WORDS, Group, answers, counted, groups, left_open, next_experiments, open_groups, split_sentence, stamp
+from .summary import (
+    WORDS,
+    Group,
+    also_confirmed,
+    answers,
+    confirmed_text,
+    counted,
+    failures,
+    fit_groups,
+    left_open,
+    next_experiments,
+    open_groups,
+    ruled_out_groups,
+    split_sentence,
+    stamp,
+    to_collect,
+)
 
 LEFT, WIDTH, RIGHT = 25, 80, 13
+MOST_OPEN = 4  # open questions with what would decide them
 COLOURS = {"confirmed": "green", "ruled-out": "blue", "fits": "yellow", "cannot-tell": "magenta", "undetermined": "magenta", "error": "red"}
 
 
-def render(result: Result, out: Path | None = None) -> str:
-    """The whole screen as text with colour codes (click strips them where there is no terminal)."""
+def render(result: Result, out: Path | None = None, names: Mapping[str, str] = {}) -> str:
+    """The whole screen as text with colour codes (click strips them where there is no terminal).
+
+    `names` shown name -> real name: the screen stays on this machine, and a file that could not be read has to be found.
+    """
     lines = [_top(result), ""]
     for answer in answers(result):
         where = f" ({answer.scope})" if answer.scope and answer.scope not in ("trace",) else ""
         lines += [*_block(answer.question, answer.short.rstrip(".") + where + ".", answer.verdict, answer.detail), ""]
-    lines += _section("Ruled out", [_ruled_out(g) for g in groups(result, ["ruled-out"])])
-    lines += _section("Fits, not proven", [_fits(g) for g in groups(result, ["fits"])])
+    lines += _section("Also confirmed", [confirmed_text(g) for g in also_confirmed(result)], gap=True)
+    lines += _section("Failures", failures(result), gap=True)
+    lines += _section("Ruled out", [_ruled_out(g) for g in ruled_out_groups(result)])
+    lines += _section("Fits, not proven", [_fits(g) for g in fit_groups(result)])
     told, untold = open_groups(result)
     nothing = [f"nothing recorded about: {', '.join(untold)}"] if untold else []
-    lines += _section("Cannot tell", [*left_open(result), *(_open(g) for g in told), *nothing])
+    lines += _section("Cannot tell", [*left_open(result), *_open(told), *nothing])
     lines += _section("Failed", [f"{f.rule}: {f.because}" for f in result.findings if f.verdict == "error"])
     word, why = stamp(result)
-    lines += _section("Evidence", [f"{word}: {why}"])
-    lines += _section("Not read", [f"{s.source}: {s.note}" for s in result.sources if s.status not in ("read", "empty") or s.note][:8])
+    apart = [f"{q['source']}: {q['note']}" for q in result.quality if q["kind"] == "outside-the-load"]
+    lines += _section("Evidence", [f"{word}: {why}", *apart[:2]])
+    unread = [s for s in result.sources if s.status not in ("read", "empty") or s.note]
+    lines += _section("Not read", [f"{printable(names.get(s.source, s.source))}: {s.note}" for s in unread[:8]])
     lines.append("")
     for experiment in next_experiments(result, 1):
         lines += _block("Settle it with", experiment.command, None, [experiment.tells[0].upper() + experiment.tells[1:] + "."])
@@ -57,12 +83,13 @@ def _block(question: str, first: str, verdict: str | None, detail: list[str]) ->
     return lines
 
 
-def _section(title: str, entries: list[str]) -> list[str]:
+def _section(title: str, entries: list[str], gap: bool = False) -> list[str]:
+    """One entry below the other; with `gap`, an empty line after the last."""
     lines: list[str] = []
     for n, entry in enumerate(entries):
         wrapped = textwrap.wrap(entry, WIDTH - LEFT, subsequent_indent="  ", break_long_words=False)
         lines += [f"{title if n == 0 else '':<{LEFT}}{wrapped[0]}"] + [" " * LEFT + text for text in wrapped[1:]]
-    return lines
+    return [*lines, ""] if lines and gap else lines
 
 
 def _ruled_out(group: Group) -> str:
@@ -76,9 +103,11 @@ def _fits(group: Group) -> str:
     return f"{group.about} at {group.where}; not excluded: {rivals}"
 
 
-def _open(group: Group) -> str:
-    missing = list(dict.fromkeys(m.collect for f in group.findings for m in f.missing))
-    return f"{group.about} at {group.where}" + (f"; record: {missing[0]}" if missing else "")
+def _open(told: list[Group]) -> list[str]:
+    """What cannot be told, and what to record: the first few; the others by name, the rest is in the report."""
+    first, others = told[:MOST_OPEN], told[MOST_OPEN:]
+    lines = [f"{g.about} at {g.where}" + (f"; record: {record[0]}" if (record := to_collect(g)) else "") for g in first]
+    return lines + ([f"also open: {', '.join(g.about for g in others)}"] if others else [])
 
 
 def _short_reason(sentence: str) -> str:

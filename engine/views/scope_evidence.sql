@@ -33,13 +33,14 @@ WITH polls AS (
     SELECT
         scope_id, input, n_eff, CASE WHEN n_eff < needed THEN 1 WHEN NOT placed THEN 2 WHEN counters THEN 4 ELSE 3 END AS grade,
         CASE
-            WHEN n_eff < needed THEN printf('only %d independent %s samples, %d are needed', n_eff::INTEGER, input, needed)
+            WHEN n_eff < needed THEN printf('only %d independent %s sample%s, %d are needed', n_eff::INTEGER, input, CASE WHEN n_eff::INTEGER = 1 THEN '' ELSE 's' END, needed)
             WHEN estimated THEN printf('the clock of the %s samples is only estimated', input)
             WHEN NOT placed THEN printf('nothing shows that the %s samples were taken while requests ran', input)
             ELSE printf('%d independent %s samples in the load', n_eff::INTEGER, input)
         END AS reason,
-        CASE WHEN n_eff < needed OR NOT placed
-            THEN 'nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt, started before and stopped after the load; or state when it was taken: [during] in gpuverdict.toml'
+        -- what is too short needs a longer recording, not a statement of when it was taken
+        CASE WHEN n_eff < needed THEN printf('nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt, started before and stopped after the load, which lasts %d s or more', needed)
+            WHEN NOT placed THEN 'nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt, started before and stopped after the load; or state when it was taken: [during] in gpuverdict.toml'
         END AS collect
     FROM gpu_inputs
 ), server AS (
@@ -62,7 +63,7 @@ WITH polls AS (
 )
 SELECT scope_id, input, grade, n_eff, reason, collect FROM gpu_grades
 UNION ALL
-SELECT scope_id, 'server', 3, n, n || ' requests or statistics lines of the server', NULL FROM server
+SELECT scope_id, 'server', 3, n, n || CASE WHEN n = 1 THEN ' request or statistics line of the server' ELSE ' requests or statistics lines of the server' END, NULL FROM server
 UNION ALL
 SELECT
     scope_id, 'client', CASE WHEN arrivals >= 20 AND bunched <= 0.2 THEN 3 ELSE 2 END, n,
@@ -80,7 +81,7 @@ WHERE origin = 'file' AND finished_t IS NOT NULL
   AND scope_id NOT IN (SELECT scope_id FROM client UNION SELECT scope_id FROM server UNION SELECT scope_id FROM bench)
 GROUP BY scope_id HAVING count(*) >= 4
 UNION ALL
-SELECT scope_id, 'bench', 3, n, 'the totals of ' || n || ' run(s)', NULL FROM bench
+SELECT scope_id, 'bench', 3, n, 'the totals of ' || n || CASE WHEN n = 1 THEN ' run' ELSE ' runs' END, NULL FROM bench
 UNION ALL
 SELECT scope_id, 'config', grade, n,
     CASE WHEN grade = 3 THEN 'logged, given or the default of the logged build' ELSE 'nothing ties the log with these settings to this run' END,

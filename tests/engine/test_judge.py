@@ -215,3 +215,39 @@ def test_an_experiment_names_the_command_of_the_server_in_use(command: str, on: 
     rule = replace(RULE, next=(Experiment("try", command, "tells", on=on),))
     found = verdict("1.0 AS n, 12.0 AS x, NULL AS y, 0.0 AS z", {"util": 3, "config": 3}, rule)
     assert [e.command for e in found.next] == [expected]
+
+
+@pytest.mark.parametrize("x", ["0.0::DOUBLE / 0.0", "'nan'::DOUBLE", "'inf'::DOUBLE"])
+def test_a_division_by_nothing_is_unknown(x: str) -> None:
+    """NaN is no number to compare or to print, and an infinite ratio is none to confirm with."""
+    found = verdict(f"1.0 AS n, {x} AS x, NULL AS y, 0.0 AS z", ALL)
+    assert found.verdict == "cannot-tell" and "x" not in found.numbers
+
+
+def test_the_nearest_way_is_one_of_which_something_is_known() -> None:
+    """One unknown of a way about which nothing is known lies farther than two unknowns of a way that is begun."""
+    begun = Route("x is high and steady", when=("n >= 1", "x >= high", "z <= 0"), uses=("util",), says="X.")
+    strange = Route("y is high", when=("y >= high",), uses=("util",), says="Y.")
+    rule = replace(RULE, confirmed=(strange, begun), ruled_out=(), fits=())
+    found = verdict("1.0 AS n, NULL::DOUBLE AS x, NULL::DOUBLE AS y, NULL::DOUBLE AS z", ALL, rule)
+    assert [m.fact for m in found.missing] == ["x", "z"]
+
+
+@pytest.mark.parametrize(("elsewhere", "asked"), [("server", "at the same time"), ("bench", "keep the server's log")])
+def test_an_input_of_another_scope_is_not_asked_for_again(elsewhere: str, asked: str) -> None:
+    """Cards of one time, a server's log of another: what lacks is one time for both, not a log."""
+    store = Store()
+    scopes = "SELECT 0 AS scope_id, 'trace' AS kind, 'trace' AS label, NULL AS host, NULL::DOUBLE AS concurrency"
+    store.con.execute(f"CREATE TABLE main.scopes AS {scopes} UNION ALL SELECT 1, 'step', 'c=1', NULL, 1.0")
+    store.con.execute("CREATE TABLE main.servers AS SELECT 1 AS scope_id, 'vllm' AS server")
+    grades = (
+        f"SELECT 0 AS scope_id, 'util' AS input, 2 AS grade, '' AS reason, NULL AS collect UNION ALL SELECT 1, '{elsewhere}', 3, '', NULL"
+    )
+    store.con.execute(f"CREATE TABLE main.scope_evidence AS {grades}")
+    route = Route("x is high", when=("x >= high",), uses=("util", "server"), says="X.")
+    rule = replace(
+        RULE, scopes=("trace",), facts="SELECT 0 AS scope_id, 20.0 AS x", applies=(), confirmed=(route,), ruled_out=(), fits=(), rivals={}
+    )
+    [found] = judge(store, [rule])[0]
+    assert found.verdict == "cannot-tell" and [m.fact for m in found.missing] == ["server"]
+    assert asked in found.missing[0].collect
