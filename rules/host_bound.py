@@ -14,7 +14,8 @@ How it decides
     load with CUDA graphs, three runs per arm and nothing else changed by both servers' logs, gains 15 % less the noise or more.
     A path that is idle a good part of the time fits only where the samples are placed in the load, a server or client tells that
     somebody asked meanwhile (5 % of the time or more has to be left), every card of the model is recorded and no other works, and no
-    part of the model is on the CPU. Stretches of seconds in which all cards are idle do not count into it; they fit by themselves.
+    part of the model is on the CPU. Stretches of seconds in which all cards are idle do not count into it: they are a question of
+    their own (idle-starvation).
 
 Known problems
     Utilisation cannot resolve gaps of microseconds, and a kernel that waits in a collective counts as busy.
@@ -29,9 +30,7 @@ WITH ranks AS (
     FROM main.serving_cards GROUP BY scope_id
 ), holes AS (
     -- stretches of seconds without any work are a question of their own
-    SELECT scope_id, source_id, first_cycle, last_cycle, n, coalesce(lasts_s, n - 1) AS lasts_s FROM main.idle_stretches WHERE n >= 10 AND coalesce(lasts_s, n - 1) >= 5
-), hole AS (
-    SELECT scope_id, max(n) AS rounds, max(lasts_s) AS lasts_s FROM holes GROUP BY scope_id
+    SELECT scope_id, source_id, first_cycle, last_cycle FROM main.idle_stretches WHERE n >= 10 AND coalesce(lasts_s, n - 1) >= 5
 ), working AS (
     SELECT l.scope_id, l.host, l.gpu, avg(l.util_gpu) AS util, count(*) AS n
     FROM main.samples_in_load l JOIN main.decode_sums u USING (scope_id, source_id, cycle)
@@ -82,7 +81,7 @@ SELECT
     CASE WHEN sp.split IN ('layer') THEN s.idle_bound WHEN (sp.split = 'tensor' OR k.cards = 1) AND k.cards_extra = 0 THEN 100 - k.least_busy + 0.5 END AS idle_bound, s.ev AS idle_bound_ev,
     CASE WHEN sp.split = 'layer' THEN y.one_by_one WHEN sp.split = 'tensor' OR k.cards = 1 THEN y.together END AS path_busy, y.rounds AS working_rounds,
     100 * a.share AS asked, a.placed::INT AS placed_all, coalesce(k.cards_missing, 0) AS cards_missing, coalesce(k.cards_extra, 0) AS cards_extra,
-    coalesce(cp.cpu_stage, 0) AS cpu_stage, coalesce((k.mem_mib * 1048576 < 0.8 * m.file_bytes)::INT, 0) AS weights_elsewhere, h.rounds AS hole_rounds, h.lasts_s AS hole_s,
+    coalesce(cp.cpu_stage, 0) AS cpu_stage, coalesce((k.mem_mib * 1048576 < 0.8 * m.file_bytes)::INT, 0) AS weights_elsewhere,
     100 * a.share - CASE WHEN sp.split = 'layer' THEN y.one_by_one WHEN sp.split = 'tensor' OR k.cards = 1 THEN y.together END AS unexplained,
     g.eager_share, g.n AS graph_lines, g.ev AS eager_share_ev, e.eager,
     -- gaps on all cards at once, or for ranks that step together those of the rank with the fewest
@@ -91,7 +90,7 @@ SELECT
     r.fixed_ms, r.slope_ms, r.n AS points, r.roof_ms, r.fixed_ms / nullif(r.roof_ms, 0) AS fixed_over_roof
 FROM main.scopes sc
 LEFT JOIN main.serial_idle s USING (scope_id) LEFT JOIN path y USING (scope_id) LEFT JOIN main.asked a USING (scope_id) LEFT JOIN cpu_parts cp USING (scope_id)
-LEFT JOIN hole h USING (scope_id) LEFT JOIN ranks k USING (scope_id) LEFT JOIN split sp USING (scope_id) LEFT JOIN graphs g USING (scope_id)
+LEFT JOIN ranks k USING (scope_id) LEFT JOIN split sp USING (scope_id) LEFT JOIN graphs g USING (scope_id)
 LEFT JOIN eager e USING (scope_id) LEFT JOIN roofed r USING (scope_id) LEFT JOIN main.kernel_facts kf USING (scope_id) LEFT JOIN graph_pairs gp USING (scope_id) CROSS JOIN main.model_facts m
 """
 
@@ -109,8 +108,6 @@ RULE = Rule(
     facts=FACTS,
     limits={
         "idle_small": Limit(5, "% of the time", "the critical path is busy 95 % of the time or more"),
-        "nearly_always": Limit(95, "% of the time", "pauses between requests are not what leaves the rest"),
-        "long_s": Limit(5, "s", "longer than any prefill stall that a median step time shows"),
         "rounds_needed": Limit(10, "samples", "fewer than ten independent windows say nothing about the load"),
         "mostly": Limit(0.5, "of the decode lines", "the usual step runs without a graph"),
         "enough_lines": Limit(5, "lines", "fewer do not show a habit"),
@@ -162,16 +159,6 @@ RULE = Rule(
             )
             for told_by in ("server", "client")
         ),
-        *(
-            Route(
-                "all cards are idle for a long stretch while requests are in flight",
-                when=("hole_rounds >= rounds_needed", "hole_s >= long_s", "asked >= nearly_always", *_ALL_SEEN),
-                uses=("util", told_by),
-                rivals=("elsewhere", "unseen"),
-                says="The host may be what the requests wait for. All cards are idle for {hole_s:s} ({hole_rounds:int} samples) during the load.",
-            )
-            for told_by in ("server", "client")
-        ),
         Route(
             "decode steps run without CUDA graphs",
             when=("eager_share >= mostly", "graph_lines >= enough_lines"),
@@ -210,11 +197,6 @@ RULE = Rule(
             closed=(),
             settle="the client's send and end times, the server's log from its start (layers, buffers, devices), and samples of every card of that host",
         ),
-        "elsewhere": Rival(
-            "whatever else the requests wait for: loading, copies, the network, another server",
-            closed=(),
-            settle="py-spy dump --native on the server process and the CPU use of its threads in that time",
-        ),
         "other_cost": Rival(
             "collectives or slow kernels make the fixed part instead",
             closed=(),
@@ -226,9 +208,6 @@ RULE = Rule(
         "rounds": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt in the load",
         "unexplained": "utilisation of all cards in the load, how the model is split, and the server's log of the same time",
         "working_rounds": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt in the load",
-        "hole_rounds": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt in the load",
-        "hole_s": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt in the load",
-        "asked": "the server's log of the same time (launch and release of every request, or running counts)",
         "placed_all": "samples and the server's log on clocks that can be compared, or [during] in gpuverdict.toml",
         "cards_missing": "samples of every card the model runs on",
         "cards_extra": "nvidia-smi pmon -d 1 beside it: which process is on which card",

@@ -79,7 +79,7 @@ def test_a_recording_without_anybody_who_tells_of_requests_says_nothing() -> Non
 
 
 def test_a_hole_of_seconds_is_no_gap_between_kernels() -> None:
-    """Busy but for 20 s without any work: that is told as what it is."""
+    """Busy but for 20 s without any work: whether that is starvation is a question of its own."""
     found = judged([(1000.0, 1101.0)], util_gpu=lambda s, g: 0.0 if 40 <= s < 60 else 98.0)
-    assert found.verdict == "fits" and "idle for 19 s" in found.sentence
+    assert found.verdict == "cannot-tell"
     assert found.numbers["path_busy"] == 98
