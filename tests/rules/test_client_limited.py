@@ -135,7 +135,7 @@ def test_requests_that_were_not_served_are_no_completions(status: str) -> None:
         [(1000 + 10 * i, 1000.1 + 10 * i) for i in range(30)], status=status, output_tokens=None, decode_ms=None, decode_steps=None
     )
     found = findings(RULE, store_of(during={0: "c=1"}, requests=rows, server_config=SIXTEEN))["c=1"]
-    assert found.verdict == "cannot-tell" and found.numbers["completions"] == 0
+    assert found.verdict == "cannot-tell" and not found.numbers.get("completions")
 
 
 def test_one_server_of_several_does_not_hold_all_streams() -> None:

@@ -79,7 +79,7 @@ def test_the_headline_tells_what_is_confirmed() -> None:
 
 def busy_lines(**more: Any) -> list[dict[str, Any]]:
     return [
-        {"time": 1000.0 + 10 * n, "server": "vllm", "running": 24.0, "waiting": 18.0, "kv_usage": 0.4, "gen_tok_s": 500.0, **more}
+        {"time": 1000.0 + 10 * n, "server": "vllm", "running": 23.0 + n % 3, "waiting": 18.0, "kv_usage": 0.4, "gen_tok_s": 500.0, **more}
         for n in range(30)
     ]
 
