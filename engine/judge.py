@@ -167,8 +167,7 @@ def read_facts(rule: Rule, row: Mapping[str, Any], overrides: Mapping[str, float
     mine = {key.split(".", 1)[1]: value for key, value in overrides.items() if key.split(".", 1)[0] == rule.id}
     facts = Facts({}, {}, {}, {}, {**limits, **mine}, frozenset(mine))
     for name, columns in fact_names(row).items():
-        # a division by nothing gives no number
-        raw = [None if isinstance(row[c], float) and not math.isfinite(row[c]) else row[c] for c in columns]
+        raw = [_steady(row[c]) for c in columns]
         if len(raw) == 2:
             facts.values[name] = Interval.of(*raw)
         else:
@@ -181,6 +180,13 @@ def read_facts(rule: Rule, row: Mapping[str, Any], overrides: Mapping[str, float
         places = [places] if isinstance(places, dict) else places
         facts.places[name] = [(p["source_id"], p["line"]) for p in places if p and p.get("source_id") is not None]
     return facts
+
+
+def _steady(value: Any) -> Any:
+    """A division by nothing gives no number; and sums of parallel threads differ in their last digits, which may not reach a report."""
+    if not isinstance(value, float):
+        return value
+    return float(f"{value:.12g}") if math.isfinite(value) else None
 
 
 def check_rule(rule: Rule, columns: Iterable[str]) -> None:

@@ -192,14 +192,16 @@ def check_garbled(form: LineFormat, text: str, at: int, byte: int) -> None:
 
 
 def check_conformance(form: LineFormat, derived: Iterable[str] = ()) -> None:
-    """Everything above over the declared samples of a line format."""
+    """Everything above over the declared samples of a line format: every wrapper on the longest sample, two in turn on the others."""
     check_samples(form)
-    for sample in form.samples:
+    names = tuple(WRAPPERS)
+    longest = max(form.samples, key=lambda sample: len(sample.text))
+    for n, sample in enumerate(form.samples):
         check_block_sizes(form, sample.text)
-        check_wrappers(form, sample.text)
-        for at in range(0, len(sample.text), max(1, len(sample.text) // 6)):
+        check_wrappers(form, sample.text, names if sample is longest else (names[n % len(names)], names[(n + 3) % len(names)]))
+        for at in range(0, len(sample.text), max(1, len(sample.text) // 4)):
             check_cut(form, sample.text, at, derived)
-        for at in range(0, len(sample.text), max(1, len(sample.text) // 3)):
+        for at in range(0, len(sample.text), max(1, len(sample.text) // 2)):
             check_garbled(form, sample.text, at, (at * 7) % 256)
 
 

@@ -47,7 +47,7 @@ WITH settings AS (
         scope_id, count(*) AS loaded_lines, avg((waiting >= 1)::INT) AS waiting_share, CASE WHEN count(stalled) = count(*) THEN avg(stalled) END AS stalled_share,
         median(waiting) FILTER (stalled = 1) AS waiting_usual, median(running) FILTER (stalled = 1) AS running_usual, max(kv_usage) FILTER (stalled = 1) AS usage_most,
         any_value(slots) AS slots, any_value(slots_origin) AS origin, any_value(slots_given) AS given, any_value(slots_ev) AS slots_ev,
-        min_by({'source_id': source_id, 'line': line}, line, 3) FILTER (stalled = 1) AS ev
+        min({'source_id': source_id, 'line': line}, 3) FILTER (stalled = 1) AS ev
     FROM judged GROUP BY scope_id
 ), steps AS (
     -- prompt tokens of one step beside one token of every running stream; with prompts and no answers the whole budget may be used

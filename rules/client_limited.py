@@ -43,7 +43,7 @@ WITH reqs AS MATERIALIZED (
 ), sessions AS MATERIALIZED (
     SELECT
         scope_id, source_id, run, min(sent) AS t0, max(sent) AS t1, max(ended) AS t2, count(*) AS requests,
-        min_by({'source_id': source_id, 'line': line}, line, 2) AS ev
+        min({'source_id': source_id, 'line': line}, 2) AS ev
     FROM numbered GROUP BY scope_id, source_id, run, session
     QUALIFY row_number() OVER (PARTITION BY scope_id ORDER BY count(*) DESC, source_id, run, min(sent)) = 1
 ), every_one AS MATERIALIZED (
@@ -117,7 +117,7 @@ WITH reqs AS MATERIALIZED (
     WHERE running IS NOT NULL AND phase IS DISTINCT FROM 'prefill' GROUP BY ALL
 ), source_stats AS (
     SELECT scope_id, source_id, avg((waiting >= 1)::INT) FILTER (known > 0) AS waiting_share, count(*) FILTER (known > 0) AS wait_lines, max(running) AS running_max,
-        min_by({'source_id': source_id, 'line': line}, line, 2) FILTER (waiting >= 1) AS ev
+        min({'source_id': source_id, 'line': line}, 2) FILTER (waiting >= 1) AS ev
     FROM rounds GROUP BY ALL
 ), stats AS (
     -- source by source: a queue in one log is not one of the server that the other log is of. The trace holds logs that no time ties to

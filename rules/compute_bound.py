@@ -24,7 +24,7 @@ from ..engine.rule import CAUSE, Experiment, Limit, Rival, Route, Rule
 FACTS = """
 WITH counters AS (
     SELECT scope_id, avg(tensor_active) AS tensor_active, avg(sm_active) AS sm_active, count(DISTINCT (source_id, cycle)) AS counter_rounds,
-        min_by({'source_id': source_id, 'line': line}, line, 2) AS ev
+        min({'source_id': source_id, 'line': line}, 2) AS ev
     FROM main.samples_in_load WHERE tensor_active IS NOT NULL GROUP BY scope_id
 ), priced AS (
     SELECT

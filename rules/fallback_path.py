@@ -48,12 +48,12 @@ WITH linked AS MATERIALIZED (
     SELECT
         scope_id, count(DISTINCT what) AS fallbacks_seen, string_agg(DISTINCT what, ', ' ORDER BY what) AS what_text,
             bool_and(sure) AS sure,
-        min_by({'source_id': source_id, 'line': line}, line, 3) AS ev
+        min({'source_id': source_id, 'line': line}, 3) AS ev
     FROM lines GROUP BY scope_id
 ), graphs AS (
     SELECT
         scope_id, avg((NOT cuda_graph)::INT) AS eager_share, count(cuda_graph) AS graph_lines,
-        min_by({'source_id': source_id, 'line': line}, line, 2) FILTER (NOT cuda_graph) AS ev
+        min({'source_id': source_id, 'line': line}, 2) FILTER (NOT cuda_graph) AS ev
     FROM main.server_in_scope WHERE cuda_graph IS NOT NULL AND phase IS DISTINCT FROM 'prefill' GROUP BY scope_id
 )
 SELECT

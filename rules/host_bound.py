@@ -53,7 +53,7 @@ WITH ranks AS (
 ), split AS (
     SELECT scope_id, value AS split FROM main.config_in_scope WHERE key = 'split'
 ), graphs AS (
-    SELECT scope_id, avg((NOT cuda_graph)::INT) AS eager_share, count(*) AS n, min_by({'source_id': source_id, 'line': line}, line, 2) AS ev
+    SELECT scope_id, avg((NOT cuda_graph)::INT) AS eager_share, count(*) AS n, min({'source_id': source_id, 'line': line}, 2) AS ev
     FROM main.server_in_scope WHERE cuda_graph IS NOT NULL AND phase IS DISTINCT FROM 'prefill' GROUP BY scope_id
 ), eager AS (
     SELECT scope_id, max((value = 'true')::INT) AS eager FROM main.config_in_scope WHERE key = 'eager' GROUP BY scope_id

@@ -28,7 +28,7 @@ WITH rounds AS MATERIALIZED (
 ), sums AS (
     SELECT scope_id, count(*) AS rounds, min(util_sum) AS util_sum_min, avg((util_sum <= 5)::INT) AS idle_share,
         max(cards_missing) AS cards_missing, max(cards_extra) AS cards_extra,
-        min_by({'source_id': source_id, 'line': line}, line, 2) AS ev
+        min({'source_id': source_id, 'line': line}, 2) AS ev
     FROM rounds GROUP BY scope_id
 ), inside AS (
     SELECT l.scope_id, s.host, s.gpu, max(s.power_w) AS power_max, max(s.power_limit_w) AS limit_w, min(s.mem_used) AS mem_lo, max(s.mem_used) AS mem_hi,

@@ -59,12 +59,12 @@ WITH stats AS MATERIALIZED (
                 count(*) FILTER (kind = 'preempt')) AS events,
         count(*) FILTER (kind = 'kv-full') AS full_seen,
         median(greatest(usage_before, usage_after)) FILTER (kind <> 'kv-full') AS usage_at,
-        min_by({'source_id': source_id, 'line': line}, line, 3) AS ev
+        min({'source_id': source_id, 'line': line}, 3) AS ev
     FROM placed GROUP BY scope_id
 ), told_in_lines AS (
     SELECT
         scope_id, sum(preemptions) AS events, median(kv_usage) FILTER (preemptions > 0) AS usage_at,
-        min_by({'source_id': source_id, 'line': line}, line, 3) FILTER (preemptions > 0) AS ev
+        min({'source_id': source_id, 'line': line}, 3) FILTER (preemptions > 0) AS ev
     FROM stats GROUP BY scope_id
 ), spans AS (
     SELECT scope_id, sum(span_s) / 60 AS minutes FROM (
@@ -82,7 +82,7 @@ WITH stats AS MATERIALIZED (
         avg(coalesce(stalled, 0)) FILTER (counts) AS stalled_lo, avg(coalesce(stalled, 1)) FILTER (counts) AS stalled_hi,
         count(DISTINCT (source_id, engine, rank)) AS engines,
         avg((kv_usage >= 0.95)::INT) AS full_share,
-        min_by({'source_id': source_id, 'line': line}, -kv_usage, 2) AS ev
+        min_by({'source_id': source_id, 'line': line}, {'least': -kv_usage, 'source_id': source_id, 'line': line}, 2) FILTER (kv_usage IS NOT NULL) AS ev
     FROM (
         SELECT
             *, waiting IS NOT NULL AND (waiting < 1 OR (running IS NOT NULL AND phase IS DISTINCT FROM 'prefill')) AS counts,

@@ -55,7 +55,7 @@ WITH told AS MATERIALIZED (
     FROM loads l JOIN client_spans c ON l.began_at > c.sent_at + c.unc_s + 1 AND l.began_at < c.finished_at - c.unc_s - 1 GROUP BY ALL
 ), lost AS (
     SELECT scope_id, count(*) AS loads_seen, sum(took_s) AS loading_s, max(took_s) AS longest_s,
-        min_by({'source_id': source_id, 'line': line}, line, 3) AS ev FROM (
+        min({'source_id': source_id, 'line': line}, 3) AS ev FROM (
         SELECT DISTINCT scope_id, source_id, line, took_s FROM (FROM between_requests UNION ALL FROM in_flight_scopes UNION ALL
             FROM in_client)
     ) GROUP BY scope_id
@@ -85,7 +85,7 @@ WITH told AS MATERIALIZED (
     WHERE t.kind = 'loading'
 ), inside AS (
     SELECT scope_id, count(DISTINCT (source_id, line)) FILTER (sure) AS lines_inside, count(*) AS lines_perhaps,
-        min_by({'source_id': source_id, 'line': line}, line, 3) FILTER (sure) AS ev
+        min({'source_id': source_id, 'line': line}, 3) FILTER (sure) AS ev
     FROM (FROM in_windows UNION ALL FROM in_requests) GROUP BY scope_id
 ), rounds AS MATERIALIZED (
     SELECT
@@ -101,7 +101,7 @@ WITH told AS MATERIALIZED (
     FROM whole WHERE complete WINDOW w AS (PARTITION BY scope_id, source_id ORDER BY cycle)
 ), rise AS (
     SELECT scope_id, coalesce(sum(grew) FILTER (still AND grew > 0), 0) AS rise_mib,
-        min_by({'source_id': source_id, 'line': line}, line, 2) FILTER (still AND grew > 0) AS ev
+        min({'source_id': source_id, 'line': line}, 2) FILTER (still AND grew > 0) AS ev
     FROM growing GROUP BY scope_id
 ), model_only AS (
     SELECT scope_id, max(cards_extra) AS cards_extra FROM main.serving_cards GROUP BY scope_id

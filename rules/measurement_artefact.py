@@ -31,19 +31,19 @@ WITH client AS MATERIALIZED (
     SELECT
         scope_id, median(itl_ms) AS itl_ms, count(*) AS n, median(itl_n) AS arrivals, median(itl_under_2ms) AS under_2ms,
         avg((itl_ms < 0.2 OR (itl_n <= 2 AND output_tokens >= 50))::INT) AS at_once_share,
-        min_by({'source_id': source_id, 'line': line}, line, 3) AS ev
+        min({'source_id': source_id, 'line': line}, 3) AS ev
     FROM client GROUP BY scope_id
 ), tables AS (
     SELECT
         sc.scope_id, median(coalesce(b.tpot_p50_ms, b.tpot_mean_ms)) AS itl_ms, sum(coalesce(b.completed, b.requests)) AS n,
-        min_by({'source_id': b.source_id, 'line': b.line}, b.line, 2) AS ev
+        min({'source_id': b.source_id, 'line': b.line}, 2) AS ev
     FROM main.scopes sc
     JOIN main.bench_series bs ON bs.series_key = sc.series_key AND bs.concurrency = sc.concurrency
     JOIN main.bench_steps b ON b.source_id = bs.source_id AND b.line = bs.line AND b.concurrency = bs.concurrency
     WHERE coalesce(b.tpot_p50_ms, b.tpot_mean_ms) >= 0 GROUP BY sc.scope_id
 ), server AS (
     SELECT
-        scope_id, median(decode_ms / decode_steps) AS itl_ms, count(*) AS n, min_by({'source_id': source_id, 'line': line}, line, 2) AS ev
+        scope_id, median(decode_ms / decode_steps) AS itl_ms, count(*) AS n, min({'source_id': source_id, 'line': line}, 2) AS ev
     FROM main.requests_in_scope WHERE decode_ms > 0 AND decode_steps >= 20 AND scope_id > 0
         AND how IN ('given', 'matched to the step', 'alone in the server')
     GROUP BY scope_id

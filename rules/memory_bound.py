@@ -30,7 +30,7 @@ FACTS = """
 WITH dram AS (
     SELECT
         scope_id, avg(dram_active) AS dram_active, avg(tensor_active) AS tensor_active, count(DISTINCT (source_id, cycle)) AS dram_rounds,
-        min_by({'source_id': source_id, 'line': line}, line, 2) AS ev
+        min({'source_id': source_id, 'line': line}, 2) AS ev
     FROM main.samples_in_load WHERE dram_active IS NOT NULL AND (phase = 'decode' OR phase IS NULL) GROUP BY scope_id
 ), per_card AS (
     SELECT scope_id, host, gpu, avg(util_mem) AS util_mem, count(util_mem) AS n, any_value({'source_id': source_id, 'line': line}) AS ev

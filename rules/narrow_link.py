@@ -33,7 +33,7 @@ WITH loaded AS (
         scope_id, host, gpu, avg(narrow::INT) AS narrow_share, avg(full_link::INT) AS full_share, count(narrow) AS n,
             count(full_link) AS full_n,
         median(pcie_gen) AS gen, median(pcie_width) AS width, max(pcie_gen_max) AS gen_max, max(pcie_width_max) AS width_max,
-        median(rate_share) AS rate_share, min_by({'source_id': source_id, 'line': line}, line, 3) FILTER (narrow) AS ev
+        median(rate_share) AS rate_share, min({'source_id': source_id, 'line': line}, 3) FILTER (narrow) AS ev
     FROM loaded GROUP BY scope_id, host, gpu
 ), worst AS (
     -- of the cards that are narrow nearly always the one with the least of its possible rate; without one the nearest to it

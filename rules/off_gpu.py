@@ -55,7 +55,7 @@ WITH settings AS MATERIALIZED (
 ), memory AS (
     SELECT
         r.scope_id, min(r.mib) AS used_min, max(r.mib) AS used_max, max(z.cards) AS cards, count(*) AS rounds,
-        min_by({'source_id': r.source_id, 'line': r.line}, r.line, 2) AS ev
+        min({'source_id': r.source_id, 'line': r.line}, 2) AS ev
     FROM rounds r JOIN sizes z USING (scope_id, source_id) WHERE r.n = z.cards AND r.known = r.n GROUP BY r.scope_id
 ), per_card AS (
     SELECT scope_id, host, gpu, avg(util_gpu) AS util, avg(util_mem) AS util_mem FROM main.samples_in_load WHERE util_gpu IS NOT NULL

@@ -27,11 +27,11 @@ WITH told AS (
         t.source_id, t.line
     FROM told t ASOF LEFT JOIN (FROM main.scope_windows ORDER BY began) w ON t.time >= w.began - 0.1 LEFT JOIN main.scopes s ON s.label = t.label
 ), counted AS (
-    SELECT scope_id, count(*) AS n, min_by({'source_id': source_id, 'line': line}, line, 3) AS ev FROM placed GROUP BY scope_id
+    SELECT scope_id, count(*) AS n, min({'source_id': source_id, 'line': line}, 3) AS ev FROM placed GROUP BY scope_id
 ), served AS (
     SELECT
         scope_id, count(*) AS requests, count(cached_tokens) AS known, sum(cached_tokens) / nullif(sum(cached_tokens + prompt_tokens), 0) AS cached_share,
-        median(prompt_tokens) AS prompt_usual, min_by({'source_id': source_id, 'line': line}, line, 2) AS ev
+        median(prompt_tokens) AS prompt_usual, min({'source_id': source_id, 'line': line}, 2) AS ev
     FROM main.requests_in_scope WHERE prompt_tokens IS NOT NULL GROUP BY scope_id
 )
 SELECT

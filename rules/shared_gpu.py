@@ -56,7 +56,7 @@ WITH timed AS (
         count(DISTINCT (source_id, cycle)) FILTER (stranger AND active AND in_load = 1) AS stranger_rounds,
         count(DISTINCT (source_id, cycle)) FILTER (active) AS other_rounds,
         max(util) FILTER (active) AS other_util, max(mib) FILTER (active) AS other_mib, count(DISTINCT pid) FILTER (active) AS other_pids,
-        min_by({'source_id': source_id, 'line': line}, line, 3) FILTER (active) AS ev
+        min({'source_id': source_id, 'line': line}, 3) FILTER (active) AS ev
     FROM others GROUP BY scope_id, host, gpu
 ), worst AS (
     SELECT * FROM found QUALIFY row_number() OVER (PARTITION BY scope_id ORDER BY stranger_rounds DESC, other_rounds DESC, gpu) = 1
@@ -66,7 +66,7 @@ WITH timed AS (
     SELECT max(util) AS idle_util, max(n) AS idle_samples, any_value(ev) AS ev FROM (
         SELECT
             host, gpu, quantile_cont(util_gpu, 0.5) AS util, count(*) AS n,
-                min_by({'source_id': source_id, 'line': line}, line, 2) FILTER (util_gpu > 0) AS ev
+                min({'source_id': source_id, 'line': line}, 2) FILTER (util_gpu > 0) AS ev
         FROM main.samples_outside_load WHERE util_gpu IS NOT NULL GROUP BY host, gpu HAVING count(*) >= 10
     )
 )

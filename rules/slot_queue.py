@@ -51,7 +51,7 @@ WITH base AS (
         min(running) FILTER (is_steady) AS running_least, max(running) FILTER (is_steady) AS running_most,
         max(kv_usage) FILTER (is_steady) AS kv_usage_max,
         max(waiting) AS waiting_max, avg((waiting = 0)::INT) AS nobody_waits_share, median(running) FILTER (running > 0) AS running_median,
-        count(*) AS lines, count(*) FILTER (running + waiting > 0) AS loaded_lines, min_by({'source_id': source_id, 'line': line}, line, 3) FILTER (waiting >= 1) AS wait_ev,
+        count(*) AS lines, count(*) FILTER (running + waiting > 0) AS loaded_lines, min({'source_id': source_id, 'line': line}, 3) FILTER (waiting >= 1) AS wait_ev,
         any_value(line_lo) AS line_lo, any_value(line_hi) AS line_hi, any_value(origin) AS origin, any_value(given) AS given, any_value(ev) AS limit_ev
     FROM steady GROUP BY scope_id, source_id, run
 ), pinned AS (
@@ -126,7 +126,7 @@ WITH base AS (
     FROM overlap o LEFT JOIN (
         SELECT
             scope_id, source_id, count(*) FILTER (queued) AS queued_n, avg(follows::INT) FILTER (queued) AS handoff,
-            any_value(prefill) / median(ttft) FILTER (queued) AS prefill_share, min_by({'source_id': source_id, 'line': line}, line, 3) AS ev
+            any_value(prefill) / median(ttft) FILTER (queued) AS prefill_share, min({'source_id': source_id, 'line': line}, 3) AS ev
         FROM handed GROUP BY scope_id, source_id
     ) h USING (scope_id, source_id)
     GROUP BY o.scope_id HAVING count(*) = 1
@@ -147,13 +147,13 @@ WITH base AS (
 ), waits AS (
     -- arrivals and launches are both in order of time, so they pair by rank; only where every arrival has its launch
     SELECT scope_id, count(*) FILTER (wait_s > 1) AS waited, median(wait_s) FILTER (wait_s > 1) AS usual_wait_s, count(*) AS paired,
-        min_by({'source_id': source_id, 'line': line}, line, 3) AS ev
+        min({'source_id': source_id, 'line': line}, 3) AS ev
     FROM paired GROUP BY scope_id
 ), crowds AS (
     -- what each server of these files says of its queue, whether or not its lines could be placed in a scope
     SELECT v.source_id, coalesce(v.run, 0) AS run, max(v.waiting) AS waiting_most, count(*) FILTER (v.running >= l.line_hi) AS full_lines,
         quantile_cont(v.running + v.waiting, 0.1) FILTER (v.running > 0) AS crowd, count(*) FILTER (v.running > 0) AS n,
-        min_by({'source_id': v.source_id, 'line': v.line}, v.line, 2) FILTER (v.running > 0) AS ev
+        min({'source_id': v.source_id, 'line': v.line}, 2) FILTER (v.running > 0) AS ev
     FROM main.server_samples v LEFT JOIN main.server_limits l ON l.source_id = v.source_id AND l.run = coalesce(v.run, 0)
     WHERE v.running IS NOT NULL AND v.waiting IS NOT NULL AND v.phase IS DISTINCT FROM 'prefill' GROUP BY ALL
 ), silent AS (

@@ -55,7 +55,7 @@ WITH limits AS (
         s.scope_id, s.host, s.gpu, count(DISTINCT s.second) AS windows, avg(s.p_dyn) AS p_dyn, avg(s.util_gpu) AS util,
             avg(s.power_w) AS power_w,
         count(DISTINCT s.second) FILTER (s.sm_active <= 0.2 AND s.dram_active <= 0.02) AS idle_counter_windows,
-        min_by({'source_id': s.source_id, 'line': s.line}, s.line, 3) AS ev
+        min({'source_id': s.source_id, 'line': s.line}, 3) AS ev
     FROM spins s GROUP BY s.scope_id, s.host, s.gpu
 ), worst AS (
     SELECT p.*, coalesce(q.silent_windows, 0) AS silent_windows FROM per_card p LEFT JOIN silent q ON q.scope_id = p.scope_id

@@ -47,8 +47,8 @@ WITH loaded AS MATERIALIZED (
         median(l.sm_clock) AS sm_clock, median(l.mem_clock) AS mem_clock,
         median(l.temp) AS temp, quantile_cont(l.temp, 0.05) AS temp_cool,
         quantile_cont(l.mem_clock, 0.95) AS mem_top,
-        min_by({'source_id': l.source_id, 'line': l.line}, l.line, 2) FILTER (l.held > 0 OR l.capped > 0) AS flag_ev,
-        min_by({'source_id': l.source_id, 'line': l.line}, l.line, 2) AS ev
+        min({'source_id': l.source_id, 'line': l.line}, 2) FILTER (l.held > 0 OR l.capped > 0) AS flag_ev,
+        min({'source_id': l.source_id, 'line': l.line}, 2) AS ev
     FROM loaded l LEFT JOIN names n ON n.gpu = l.gpu AND n.host IS NOT DISTINCT FROM l.host
     GROUP BY l.scope_id, l.host, l.gpu
 ), cool AS (

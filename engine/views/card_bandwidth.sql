@@ -26,7 +26,7 @@ WITH stated AS (
 ), clocked AS (
     SELECT
         r.scope_id, r.sure, round(min(r.lo * p.gb_s_per_mhz)) AS lo, round(max(r.hi * p.gb_s_per_mhz)) AS hi,
-        min_by({'source_id': r.source_id, 'line': r.line}, r.line, 1) AS ev
+        min({'source_id': r.source_id, 'line': r.line}, 1) AS ev
     FROM readings r
     LEFT JOIN names n ON n.source_id = r.source_id AND n.gpu = r.gpu AND n.host IS NOT DISTINCT FROM r.host
     -- a clock far above the product's highest is printed in another convention

@@ -31,7 +31,7 @@ WITH benches AS (
              WHEN bool_or(c.origin = 'default') THEN 'default' ELSE 'logged' END AS origin,
         count(DISTINCT c.value) AS variants,
         NULL::VARCHAR[] AS given,
-        min_by({'source_id': c.source_id, 'line': c.line}, c.line, 2) AS ev
+        min({'source_id': c.source_id, 'line': c.line}, 2) AS ev
     FROM reach r JOIN main.server_settings c ON c.source_id = r.source_id AND coalesce(c.run, 0) = r.run
     WHERE c.key NOT IN ('device_model_mib')
     GROUP BY r.scope_id, c.key

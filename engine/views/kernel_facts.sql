@@ -32,7 +32,7 @@ WITH every AS MATERIALIZED (
         bool_and(phase IS NOT DISTINCT FROM 'decode') AS decode, bool_and(lone) AS lone, count(DISTINCT source_id) AS recordings,
         count(*) FILTER (kind = 'graph') AS graphs, count(DISTINCT floor(started_t * 20)) AS windows,
         -- which card is meant is unknown: no number, or (below) one number in two processes
-        bool_or(gpu IS NULL) AS nameless, min_by({'source_id': source_id, 'line': line}, line, 2) AS ev
+        bool_or(gpu IS NULL) AS nameless, min({'source_id': source_id, 'line': line}, 2) AS ev
     FROM every k JOIN speaking c USING (scope_id) WHERE NOT c.cut OR k.phase = 'decode' GROUP BY scope_id
 ), devices AS (
     SELECT scope_id, source_id, recording, count(*) = count(DISTINCT gpu) AS named FROM lanes GROUP BY ALL

@@ -15,7 +15,7 @@ WITH logged AS (
         CASE WHEN max(experts) <= 1.02 * min(experts) THEN median(experts) END AS experts,
         CASE WHEN max(experts_per_token) <= 1.02 * min(experts_per_token) THEN median(experts_per_token) END AS experts_per_token,
         CASE WHEN max(kv_bytes_per_token) <= 1.02 * min(kv_bytes_per_token) THEN median(kv_bytes_per_token) END AS kv_bytes_per_token,
-        min_by({'source_id': source_id, 'line': line}, line, 2) AS ev
+        min({'source_id': source_id, 'line': line}, 2) AS ev
     FROM logged
 ), ranks AS (
     SELECT source_id, coalesce(run, 0) AS run, max(num) FILTER (key = 'tensor_parallel') * coalesce(max(num) FILTER (key = 'pipeline_parallel'), 1) AS n
@@ -23,7 +23,7 @@ WITH logged AS (
 ), loads AS (
     SELECT
         c.source_id, r.n * min(c.num) * 1073741824 AS bytes_lo, r.n * max(coalesce(c.num_hi, c.num)) * 1073741824 AS bytes_hi,
-        min_by({'source_id': c.source_id, 'line': c.line}, c.line, 2) AS ev
+        min({'source_id': c.source_id, 'line': c.line}, 2) AS ev
     FROM main.server_config c JOIN ranks r ON r.source_id = c.source_id AND r.run = coalesce(c.run, 0)
     WHERE c.key IN ('weights_gib_per_rank', 'weights_gib') AND c.num > 0 GROUP BY c.source_id, r.run, r.n
 ), memory AS (
@@ -40,7 +40,7 @@ WITH logged AS (
         any_value(num) FILTER (key = 'model.hidden') AS hidden,
         any_value(value) FILTER (key = 'model.name') AS name,
         list(key || '=' || coalesce(printf('%g', num), value) ORDER BY key) FILTER (key LIKE 'model.%') AS stated,
-        min_by({'source_id': source_id, 'line': line}, line, 2) FILTER (key LIKE 'model.%') AS ev
+        min({'source_id': source_id, 'line': line}, 2) FILTER (key LIKE 'model.%') AS ev
     FROM main.given
 ), named AS (
     -- a name that the catalogue does not have tells nothing: then a stated one is taken

@@ -6,14 +6,14 @@ WITH eval_rates AS (
     SELECT
         scope_id, min(1000 * decode_steps / decode_ms) AS rate_lo, max(1000 * decode_steps / decode_ms) AS rate_hi, count(*) AS n,
         max(coalesce(prompt_tokens, 0) + coalesce(cached_tokens, 0) + output_tokens) AS longest, sum(drafted_tokens) AS drafted,
-        min_by({'source_id': source_id, 'line': line}, line, 2) AS ev
+        min({'source_id': source_id, 'line': line}, 2) AS ev
     FROM main.requests_in_scope WHERE decode_ms > 0 AND decode_steps > 20 GROUP BY scope_id
 ), totals AS (
     SELECT
         sc.scope_id, max(b.aggregate_tok_s) FILTER (b.aggregate_counts IS DISTINCT FROM 'total') AS x_out,
         greatest(max(b.total_tok_s), max(b.aggregate_tok_s) FILTER (b.aggregate_counts = 'total')) AS x_total,
         max((b.input_tokens + b.output_tokens) / b.wall_s) AS x_counted, max(b.accept_len) AS accept_len,
-        max(b.per_stream_tok_s) AS r_any, min_by({'source_id': b.source_id, 'line': b.line}, b.line, 2) AS ev
+        max(b.per_stream_tok_s) AS r_any, min({'source_id': b.source_id, 'line': b.line}, 2) AS ev
     FROM main.bench_steps b
     JOIN main.bench_series bs ON bs.source_id = b.source_id AND bs.line = b.line AND bs.concurrency = b.concurrency AND bs.series IS NOT DISTINCT FROM b.series
     JOIN main.scopes sc ON sc.series_key = bs.series_key AND sc.concurrency = bs.concurrency
@@ -30,7 +30,7 @@ WITH eval_rates AS (
     SELECT
         scope_id, median(gen_tok_s) FILTER (gen_tok_s > 0) AS x, min(running) FILTER (running > 0) AS running_lo, max(running) AS running_hi,
         max(accept_len) AS accept_len, max(kv_usage) AS kv_usage, count(*) FILTER (gen_tok_s > 0) AS n,
-        min_by({'source_id': source_id, 'line': line}, line, 2) FILTER (gen_tok_s > 0) AS ev
+        min({'source_id': source_id, 'line': line}, 2) FILTER (gen_tok_s > 0) AS ev
     FROM main.server_in_scope GROUP BY scope_id
 ), spec AS (
     SELECT scope_id, any_value(value) FILTER (key = 'speculation') AS speculation, max(num_hi) FILTER (key = 'draft_tokens') AS draft_tokens

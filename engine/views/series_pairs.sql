@@ -6,7 +6,7 @@ WITH arms AS MATERIALIZED (
             avg(b.aggregate_tok_s) AS mean,
         var_samp(b.aggregate_tok_s) AS variance, min(b.aggregate_counts) AS counts, median(b.input_len) AS input_len,
             median(b.output_len) AS output_len,
-        min_by({'source_id': b.source_id, 'line': b.line}, b.line, 2) AS ev
+        min({'source_id': b.source_id, 'line': b.line}, 2) AS ev
     FROM main.bench_series bs
     JOIN main.bench_steps b ON b.source_id = bs.source_id AND b.line = bs.line AND b.concurrency = bs.concurrency
     JOIN main.scopes sc ON sc.series_key = bs.series_key AND sc.concurrency = bs.concurrency

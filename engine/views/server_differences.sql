@@ -32,8 +32,8 @@ WITH grouped(key, factor, derived) AS (
         count(DISTINCT a.factor) FILTER (a.value <> b.value) AS factors_all, count(DISTINCT a.factor) FILTER (a.value <> b.value
             AND NOT a.derived) AS asked_for,
         string_agg(DISTINCT a.factor, ', ' ORDER BY a.factor) FILTER (a.value <> b.value) AS names, count(*) AS shared,
-        min_by({'source_id': a.source_id, 'line': a.line}, a.line, 1) FILTER (a.value <> b.value) AS ev_a,
-        min_by({'source_id': b.source_id, 'line': b.line}, b.line, 1) FILTER (a.value <> b.value) AS ev_b
+        min({'source_id': a.source_id, 'line': a.line}, 1) FILTER (a.value <> b.value) AS ev_a,
+        min({'source_id': b.source_id, 'line': b.line}, 1) FILTER (a.value <> b.value) AS ev_b
     FROM told a JOIN told b ON a.key = b.key AND (a.source_id, a.run) <> (b.source_id, b.run)
     GROUP BY a.source_id, a.run, b.source_id, b.run
 ), rest AS (

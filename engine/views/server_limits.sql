@@ -10,7 +10,7 @@ WITH told AS (
         min(num) FILTER (key = 'slots') AS slots_lo, max(num_hi) FILTER (key = 'slots') AS slots_hi,
         min(num) FILTER (key = 'slots_per_engine') AS engine_lo, max(num_hi) FILTER (key = 'slots_per_engine') AS engine_hi,
         CASE WHEN bool_or(origin = 'estimated') THEN 'estimated' WHEN bool_or(origin = 'default') THEN 'default' ELSE 'logged' END AS origin,
-        min_by({'source_id': source_id, 'line': line}, line, 2) AS ev
+        min({'source_id': source_id, 'line': line}, 2) AS ev
     FROM told GROUP BY source_id, run HAVING count(*) FILTER (key = 'slots') > 0
 ), alone AS (
     SELECT server, any_value(slots_lo) AS slots_lo, any_value(slots_hi) AS slots_hi, any_value(engine_lo) AS engine_lo, any_value(engine_hi) AS engine_hi,

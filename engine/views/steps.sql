@@ -11,7 +11,7 @@ WITH rows_of AS (
         sum(b.failed) / nullif(sum(coalesce(b.requests, b.completed + b.failed)), 0) AS failed_share,
         median(coalesce(b.e2e_mean_ms, b.e2e_p50_ms)) AS latency_ms,
         median(b.wall_s) AS wall_s, median(coalesce(b.completed, b.requests)) AS requests, count(*) AS repeats,
-        min_by({'source_id': b.source_id, 'line': b.line}, b.line, 3) AS ev
+        min({'source_id': b.source_id, 'line': b.line}, 3) AS ev
     FROM main.scopes sc
     JOIN main.bench_series bs ON bs.series_key = sc.series_key AND bs.concurrency = sc.concurrency
     JOIN main.bench_steps b ON b.source_id = bs.source_id AND b.line = bs.line AND b.concurrency = bs.concurrency AND b.series IS NOT DISTINCT FROM bs.series
@@ -22,7 +22,7 @@ WITH rows_of AS (
         max(coalesce(prompt_tokens, 0) + coalesce(cached_tokens, 0) + output_tokens) AS longest,
         min(1000 * decode_steps / decode_ms) AS rate_lo, max(1000 * decode_steps / decode_ms) AS rate_hi,
         sum(drafted_tokens) AS drafted, sum(output_tokens) AS output_tokens,
-        min_by({'source_id': source_id, 'line': line}, line, 2) AS ev
+        min({'source_id': source_id, 'line': line}, 2) AS ev
     FROM main.requests_in_scope WHERE decode_ms > 0 AND decode_steps > 1 AND scope_id > 0 GROUP BY scope_id
 ), matched AS (
     SELECT scope_id, median(1000 * decode_steps / decode_ms) AS rate FROM main.requests_in_scope

@@ -2,7 +2,7 @@
 WITH cards AS (
     SELECT
         scope_id, host, gpu, avg(util_gpu) AS util, avg(power_w / power_limit_w) AS power_share, count(*) AS n,
-        min_by({'source_id': source_id, 'line': line}, line, 1) AS ev
+        min({'source_id': source_id, 'line': line}, 1) AS ev
     FROM main.samples_in_load WHERE placed IN ('given', 'clock') AND util_gpu IS NOT NULL GROUP BY scope_id, host, gpu HAVING max(util_gpu) > 2
 ), low AS (
     SELECT scope_id, 'low utilisation' AS symptom, avg(util) AS seen, 50 AS line_at, printf('The cards read %.0f %% on average under load.', avg(util)) AS sentence
