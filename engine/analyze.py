@@ -56,9 +56,8 @@ class Settings:
 class Analysis:
     """A finished analysis: `result` (the model every output renders), `findings`, and `sql()` over the trace."""
 
-    def __init__(self, result: Result, store: Store, names: dict[str, str] | None = None) -> None:
+    def __init__(self, result: Result, store: Store) -> None:
         self.result, self.store = result, store
-        self.names = names or {}  # shown name -> the name on this machine, for the terminal alone
 
     @property
     def findings(self) -> list[Any]:
@@ -109,13 +108,12 @@ def analyze(
     result.findings, result.primaries, result.primary = findings, primaries, headline
     result.symptoms = answer_symptoms(store, findings)
     result.seconds, result.seconds_per_rule = time.perf_counter() - began, seconds
-    names = {
-        store.hider.label("path", name): name for name in [*(s.name for s in collected.sources), *(p.name for p in collected.problems)]
-    }
     if not any(row.status == "read" for row in result.sources):
+        # the message goes to the terminal of the one who gave these names, beside the paths as typed
+        names = {store.hider.label("path", s.name): s.name for s in collected.sources}
         store.close()
         raise NothingReadable(_nothing(listed, collected, result, names), collected.problems, result)
-    return Analysis(result, store, names)
+    return Analysis(result, store)
 
 
 def check_limits(settings: Settings, registry: Registry) -> None:

@@ -206,7 +206,7 @@ def _print(analysis: Any, form: str, out: Path | None) -> None:
 
         click.echo(markdown.render(analysis.result, strips.draw(analysis)), nl=False)
     else:
-        click.echo(terminal.render(analysis.result, out, analysis.names), nl=False)
+        click.echo(terminal.render(analysis.result, out), nl=False)
 
 
 def _print_timings(result: Any) -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
-from ..phrase import printable
 from ..result import Result
 from .summary import (
     WORDS,
@@ -33,11 +31,9 @@ MOST_OPEN = 4  # open questions with what would decide them
 COLOURS = {"confirmed": "green", "ruled-out": "blue", "fits": "yellow", "cannot-tell": "magenta", "undetermined": "magenta", "error": "red"}
 
 
-def render(result: Result, out: Path | None = None, names: Mapping[str, str] = {}) -> str:
-    """The whole screen as text with colour codes (click strips them where there is no terminal).
-
-    `names` shown name -> real name: the screen stays on this machine, and a file that could not be read has to be found.
-    """
+def render(result: Result, out: Path | None = None) -> str:
+    """The whole screen as text with colour codes (click strips them where there is no terminal). Screens are pasted into issues too: names
+    stay hidden, and where a file could not be read the way to its name is told."""
     lines = [_top(result), ""]
     for answer in answers(result):
         where = f" ({answer.scope})" if answer.scope and answer.scope not in ("trace",) else ""
@@ -54,7 +50,8 @@ def render(result: Result, out: Path | None = None, names: Mapping[str, str] = {
     apart = [f"{q['source']}: {q['note']}" for q in result.quality if q["kind"] == "outside-the-load"]
     lines += _section("Evidence", [f"{word}: {why}", *apart[:2]])
     unread = [s for s in result.sources if s.status not in ("read", "empty") or s.note]
-    lines += _section("Not read", [f"{printable(names.get(s.source, s.source))}: {s.note}" for s in unread[:8]])
+    hint = ["names are hidden: --reveal path shows them"] if unread and "path" not in result.settings.get("revealed", ()) else []
+    lines += _section("Not read", [*(f"{s.source}: {s.note}" for s in unread[:8]), *hint])
     lines.append("")
     for experiment in next_experiments(result, 1):
         lines += _block("Settle it with", experiment.command, None, [experiment.tells[0].upper() + experiment.tells[1:] + "."])

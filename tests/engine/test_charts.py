@@ -383,7 +383,7 @@ def test_few_samples_are_all_kept_and_a_hole_breaks_the_line() -> None:
     assert len(holes) == 1 and 10 < holes[0] < 511
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 10_000), st.one_of(st.none(), st.integers(0, 100))), min_size=1, max_size=3000), st.integers(1, 9))
 def test_thinning_keeps_extremes_and_invents_nothing(points: list[tuple[int, int | None]], series: int) -> None:
     store = Store()

@@ -179,7 +179,7 @@ VALUES = st.recursive(
 
 
 @given(docs=st.lists(st.dictionaries(st.text(max_size=4), VALUES, max_size=4), max_size=4), indent=st.sampled_from([None, 0, 2]))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_what_was_written_is_read(docs: list[dict[str, Any]], indent: int | None) -> None:
     text = "".join(json.dumps(doc, indent=indent) + "\n" for doc in docs)
     for kind in (Source, Small):

@@ -289,7 +289,7 @@ _PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.lists(_PIECES, max_size=12), st.integers(1, 80), st.booleans())
 def test_any_text_any_block_size(pieces: list[str], size: int, newline: bool) -> None:
     text = "\n".join(pieces) + ("\n" if newline else "")

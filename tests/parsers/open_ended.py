@@ -53,7 +53,7 @@ def document_tests(parser: Parser) -> tuple[Test, Test, Test]:
 
     @each_sample
     @given(share=st.floats(0, 1))
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=12, deadline=None)
     def cut(sample: Sample, share: float) -> None:
         text = sample.text[: int(share * len(sample.text))]
         rows, counts = read(parser, text)
@@ -63,7 +63,7 @@ def document_tests(parser: Parser) -> tuple[Test, Test, Test]:
 
     @each_sample
     @given(share=st.floats(0, 1), byte=st.integers(0, 255))
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=12, deadline=None)
     def garbled(sample: Sample, share: float, byte: int) -> None:
         data = bytearray(sample.text.encode())
         data[min(int(share * len(data)), len(data) - 1)] = byte
@@ -124,7 +124,7 @@ def line_tests(parser: Parser, alphabet: str, derived: Sequence[str] = DERIVED, 
             )
 
     @given(which=which_sample, share=st.floats(0, 1))
-    @settings(max_examples=20, deadline=None)
+    @settings(max_examples=10, deadline=None)
     def cuts(which: int, share: float) -> None:
         text = whole[which]
         cut = text[: int(share * len(text))]
@@ -134,7 +134,7 @@ def line_tests(parser: Parser, alphabet: str, derived: Sequence[str] = DERIVED, 
         assert not invented, invented
 
     @given(which=which_sample, share=st.floats(0, 1), junk=st.sampled_from(["\x00", "x", "\ufffd", "^C", "\n", "|", "\x1b[0m", ",", '"']))
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=12, deadline=None)
     def garbled(which: int, share: float, junk: str) -> None:
         text = whole[which]
         at = int(share * (len(text) - 1))
@@ -144,7 +144,7 @@ def line_tests(parser: Parser, alphabet: str, derived: Sequence[str] = DERIVED, 
         claim(text)
 
     @given(text=st.text(alphabet=alphabet, max_size=300), which=which_sample)
-    @settings(max_examples=20, deadline=None)
+    @settings(max_examples=10, deadline=None)
     def noise(text: str, which: int) -> None:
         for body in (text, whole[which] + text):
             _, counts = rows_of(parser, body)

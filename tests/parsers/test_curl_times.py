@@ -75,7 +75,7 @@ def test_names_stay_out() -> None:
     assert "secret" not in str(rows_of(PARSER, "secret-host 200 start=0.100000 total=5.200000 url=https://secret\n")[0])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(sample=st.sampled_from(PARSER.samples), share=st.floats(0, 1))
 def test_any_cut(sample: Sample, share: float) -> None:
     cut = sample.text[: int(share * len(sample.text))]
@@ -84,7 +84,7 @@ def test_any_cut(sample: Sample, share: float) -> None:
     assert not values(got) - values(rows_of(PARSER, sample.text)[0])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(sample=st.sampled_from(PARSER.samples), share=st.floats(0, 1), byte=st.integers(0, 255))
 def test_any_garbled_byte(sample: Sample, share: float, byte: int) -> None:
     data = bytearray(sample.text.encode())

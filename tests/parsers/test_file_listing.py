@@ -90,7 +90,7 @@ def test_every_form(text: str, end: float, kind: str, step: float) -> None:
 
 
 @given(st.lists(st.integers(1_700_000_000, 1_800_000_000), min_size=1, max_size=6), st.integers(-12, 14))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_offsets_and_epochs_agree(times: list[int], hours: int) -> None:
     def iso(t: int) -> str:
         local = datetime.fromtimestamp(t + hours * 3600, timezone.utc)  # noqa: UP017
@@ -195,7 +195,7 @@ GOOD = "".join(s.text for s in PARSER.samples)
 
 
 @given(st.integers(0, len(GOOD)), st.binary(max_size=4), st.integers(1, 500))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_any_cut_and_any_garbling(cut: int, garbage: bytes, block: int) -> None:
     raw = GOOD.encode()[:cut] + garbage + GOOD.encode()[cut + len(garbage) :]
     rows, counts = rows_of(PARSER, raw)

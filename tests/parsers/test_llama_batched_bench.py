@@ -92,7 +92,7 @@ def test_a_cut_settings_line_gives_no_number_that_may_be_longer() -> None:
     assert {r["key"]: r["num"] for r in rows["server_config"]} == {"n_batch": 2048.0, "kv_tokens": 4096.0}
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(sample=st.sampled_from(PARSER.samples), share=st.floats(0, 1))
 def test_any_cut(sample: Sample, share: float) -> None:
     cut = sample.text[: int(share * len(sample.text))]
@@ -101,7 +101,7 @@ def test_any_cut(sample: Sample, share: float) -> None:
     assert not values(got) - values(rows_of(PARSER, sample.text)[0])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(sample=st.sampled_from(PARSER.samples), share=st.floats(0, 1), byte=st.integers(0, 255))
 def test_any_garbled_byte(sample: Sample, share: float, byte: int) -> None:
     data = bytearray(sample.text.encode())

@@ -154,7 +154,7 @@ def test_not_a_number_is_no_rate() -> None:
         assert "bench_steps" not in rows
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(sample=st.sampled_from(PARSER.samples), share=st.floats(0, 1))
 def test_any_cut(sample: Sample, share: float) -> None:
     cut = sample.text[: int(share * len(sample.text))]
@@ -164,7 +164,7 @@ def test_any_cut(sample: Sample, share: float) -> None:
     assert not invented
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(sample=st.sampled_from(PARSER.samples), share=st.floats(0, 1), byte=st.integers(0, 255))
 def test_any_garbled_byte(sample: Sample, share: float, byte: int) -> None:
     data = bytearray(sample.text.encode())

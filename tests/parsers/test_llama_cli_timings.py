@@ -100,13 +100,13 @@ def test_nothing_of_llama_server_is_taken() -> None:
     assert rows_of(PARSER, text)[1].matched == 0
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(sample=st.sampled_from(PARSER.samples), share=st.floats(0, 1))
 def test_any_cut(sample: Sample, share: float) -> None:
     check_cut(PARSER, sample.text, int(share * len(sample.text)), DERIVED)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(sample=st.sampled_from(PARSER.samples), at=st.integers(0, 2000), byte=st.integers(0, 255))
 def test_any_garbled_byte(sample: Sample, at: int, byte: int) -> None:
     check_garbled(PARSER, sample.text, at, byte)

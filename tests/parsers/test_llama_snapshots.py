@@ -85,7 +85,7 @@ def test_build_and_quantisation_are_words_of_the_format() -> None:
     assert set(_config(json.dumps(props) + "\n")) == {"slots", "slots_source", "n_ctx_slot"}
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(sample=st.sampled_from(PARSER.samples), share=st.floats(0, 1))
 def test_any_cut(sample: Sample, share: float) -> None:
     cut = sample.text[: int(share * len(sample.text))]
@@ -94,7 +94,7 @@ def test_any_cut(sample: Sample, share: float) -> None:
     assert not values(got) - values(rows_of(PARSER, sample.text)[0])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(sample=st.sampled_from(PARSER.samples), share=st.floats(0, 1), byte=st.integers(0, 255))
 def test_any_garbled_byte(sample: Sample, share: float, byte: int) -> None:
     data = bytearray(sample.text.encode())

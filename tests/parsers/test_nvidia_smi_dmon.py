@@ -259,7 +259,7 @@ def test_any_block_size_gives_the_same(lines: int) -> None:
 
 
 @given(cut=st.integers(0, len(LOG)))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_any_cut_invents_nothing(cut: int) -> None:
     whole = {r[0]: r for r in collect(Source.from_text(LOG))[0]}
     rows, counts = collect(Source.from_text(LOG[:cut]))
@@ -269,7 +269,7 @@ def test_any_cut_invents_nothing(cut: int) -> None:
 
 
 @given(at=st.integers(0, len(LOG) - 1), junk=st.sampled_from(["\x00", "x", "\ufffd", "^C", "\n", "§", "\x1b[0m", ","]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_any_garbled_byte_costs_only_its_rows(at: int, junk: str) -> None:
     text = LOG[:at] + junk + LOG[at + 1 :]
     rows, counts = collect(Source.from_text(text))
@@ -280,7 +280,7 @@ def test_any_garbled_byte_costs_only_its_rows(at: int, junk: str) -> None:
 
 
 @given(text=st.text(alphabet="# gpuIdx%WC-0123456789 ,\n\r^:smpwrcMB/", max_size=300))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_noise_never_raises(text: str) -> None:
     for body in (text, HEAD + text):
         rows, counts = rows_of(PARSER, body)

@@ -460,7 +460,7 @@ def test_any_block_size_gives_the_same(text: str, lines: int) -> None:
 
 @pytest.mark.parametrize("text", [INDEXED, PLACED])
 @given(data=st.data())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_any_cut_invents_nothing(text: str, data: st.DataObject) -> None:
     cut = data.draw(st.integers(0, len(text)))
     whole = {r[0]: r for r in collect(Source.from_text(text))[0]}
@@ -473,7 +473,7 @@ def test_any_cut_invents_nothing(text: str, data: st.DataObject) -> None:
 
 
 @given(at=st.integers(0, len(INDEXED) - 1), junk=st.sampled_from(["\x00", "x", "\ufffd", "^C", "\n", "§", "\x1b[0m", ",", '"']))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_any_garbled_byte_costs_only_its_rows(at: int, junk: str) -> None:
     text = INDEXED[:at] + junk + INDEXED[at + 1 :]
     rows, counts = collect(Source.from_text(text))
@@ -484,7 +484,7 @@ def test_any_garbled_byte_costs_only_its_rows(at: int, junk: str) -> None:
 
 
 @given(text=st.text(alphabet='0123456789 ,;%MiBW\n\r[]N/A"^C:.Px', max_size=300))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_noise_never_raises(text: str) -> None:
     for body in (text, "index, utilization.gpu [%], power.draw [W]\n" + text):
         counts = rows_of(PARSER, body)[1]

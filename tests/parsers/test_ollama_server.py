@@ -185,19 +185,19 @@ def test_docker_prefix_moves_no_time_further_than_it_is_known() -> None:
     assert rows["server_events"][0]["time"] == 1747054570.5 and abs(rows["requests"][0]["finished_at"] - 1747054571.0) <= 1.0
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(sample=st.sampled_from(PARSER.samples), share=st.floats(0, 1))
 def test_any_cut(sample: Sample, share: float) -> None:
     check_cut(PARSER, sample.text, int(share * len(sample.text)), DERIVED)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(at=st.integers(0, len(WHOLE)), byte=st.integers(0, 255))
 def test_any_garbled_byte(at: int, byte: int) -> None:
     check_garbled(PARSER, WHOLE, at, byte)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.text(max_size=200))
 def test_any_text_after_a_known_head(tail: str) -> None:
     for head in ("[GIN] 2025/05/12 - 12:57:20 ", 'time=2025-05-12T12:56:10.500Z level=INFO source=a.go:1 msg="server config"'):

@@ -145,7 +145,7 @@ def test_a_cut_number_is_no_number() -> None:
     assert "server_events" not in rows and counts.near_miss == 1 and rows["server_samples"][0]["running"] == 1.0
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(sample=st.sampled_from(PARSER.samples), share=st.floats(0, 1))
 def test_any_cut(sample: Sample, share: float) -> None:
     cut = sample.text[: int(share * len(sample.text))]
@@ -156,7 +156,7 @@ def test_any_cut(sample: Sample, share: float) -> None:
     assert not values(got) - values(rows_of(PARSER, sample.text)[0])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(sample=st.sampled_from(PARSER.samples), share=st.floats(0, 1), byte=st.integers(0, 255))
 def test_any_garbled_byte(sample: Sample, share: float, byte: int) -> None:
     data = bytearray(sample.text.encode())

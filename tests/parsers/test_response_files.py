@@ -363,7 +363,7 @@ GOOD = "".join(s.text + "\n" for s in PARSER.samples)
 
 
 @given(st.integers(0, len(GOOD)), st.binary(max_size=3))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_any_cut_and_any_garbling(cut: int, garbage: bytes) -> None:
     raw = (GOOD.encode()[:cut] + garbage + GOOD.encode()[cut + len(garbage) :]) if garbage else GOOD.encode()[:cut]
     got, counts = rows_of(PARSER, raw)
@@ -375,7 +375,7 @@ def test_any_cut_and_any_garbling(cut: int, garbage: bytes) -> None:
 
 
 @given(st.integers(1, 600))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_a_cut_body_gives_no_row_and_no_number(cut: int) -> None:
     text = json.dumps(LLAMA)
     got, counts = rows_of(PARSER, text[: min(cut, len(text) - 1)])

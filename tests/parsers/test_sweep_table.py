@@ -390,14 +390,14 @@ def _sound(text: str) -> None:
                 assert _digits(value) in held, (name, value)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.sampled_from(CORPUS), st.data())
 def test_any_cut_is_sound(text: str, data: st.DataObject) -> None:
     _sound(text[: data.draw(st.integers(0, len(text)))])
     _sound(text[data.draw(st.integers(0, len(text))) :])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.sampled_from(CORPUS), st.lists(st.tuples(st.floats(0, 1), st.sampled_from("|,;. \t\n0a-*=:%/×\"'…é\r")), min_size=1, max_size=6))
 def test_any_garbled_character_is_sound(text: str, hits: list[tuple[float, str]]) -> None:
     out = list(text)
@@ -410,7 +410,7 @@ def test_any_garbled_character_is_sound(text: str, hits: list[tuple[float, str]]
         _sound(joined)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.integers(1, 3), st.integers(4, 7))
 def test_dropped_cells_never_shift(at: int, line: int) -> None:
     lines = THREE.split("\n")
@@ -422,7 +422,7 @@ def test_dropped_cells_never_shift(at: int, line: int) -> None:
         assert row == {**whole[row["line"]], "step": row["step"]}
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.text(max_size=300))
 def test_any_text(text: str) -> None:
     rows_of(PARSER, text)

@@ -51,7 +51,7 @@ def test_wrapped_line_is_put_together(width: int) -> None:
         assert row[column] == value, (column, parts)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.integers(70, 260))
 def test_any_width_invents_nothing(width: int) -> None:
     text = "\n".join(textwrap.wrap(HEAD + MESSAGE, width, break_long_words=False)) + "\n"

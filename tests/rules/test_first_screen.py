@@ -20,7 +20,7 @@ from gpuverdict.engine.report.summary import (
     ruled_out_groups,
     stamp,
 )
-from gpuverdict.engine.result import Answer, Evidence, Finding, Headline, Next, Primary, Result, ScopeRef, SourceRow
+from gpuverdict.engine.result import Answer, Evidence, Finding, Headline, Next, Primary, Result, ScopeRef
 from gpuverdict.engine.rule import Rule
 from gpuverdict.rules import kv_pressure, slot_queue, throttled, turn_taking
 
@@ -247,15 +247,17 @@ def test_an_epoch_is_no_distance() -> None:
     assert "years after the last request" in note and "must be wrong" in note and "17865" not in note
 
 
-def test_a_file_that_is_not_read_has_its_own_name_on_the_screen_alone(tmp_path: Path) -> None:
+def test_a_file_that_is_not_read_is_told_without_its_name(tmp_path: Path) -> None:
     (tmp_path / "zanzibar.log").write_text("nothing of ours\n" * 5)
     (tmp_path / "gpu.csv").write_text(
         "timestamp, index, utilization.gpu [%]\n2026/01/01 00:00:00.000, 0, 5 %\n2026/01/01 00:00:01.000, 0, 5 %\n"
     )
     analysis = analyze([tmp_path])
-    assert "zanzibar.log: no parser understands it" in terminal.render(analysis.result, None, analysis.names)
-    for written in (analysis.result.to_json(), markdown.render(analysis.result), html.render(analysis.result, {})):
-        assert "zanzibar" not in written
+    screen = terminal.render(analysis.result)
+    assert "no parser understands it" in screen and "--reveal path" in screen
+    for shown in (screen, analysis.result.to_json(), markdown.render(analysis.result), html.render(analysis.result, {})):
+        assert "zanzibar" not in shown
+    assert "zanzibar" in terminal.render(analyze([tmp_path], reveal=frozenset({"path"})).result)
     (tmp_path / "gpu.csv").unlink()
     with pytest.raises(NothingReadable, match="zanzibar"):
         analyze([tmp_path])
@@ -263,5 +265,3 @@ def test_a_file_that_is_not_read_has_its_own_name_on_the_screen_alone(tmp_path: 
 
 def test_a_name_cannot_command_the_terminal() -> None:
     assert printable("a\x1b[2Jb.log") == "a\\x1b[2Jb.log" and printable("größe.log") == "größe.log"
-    bad = result(sources=[SourceRow(source="x1.log", status="unknown", note="no parser")])
-    assert "\x1b[2J" not in terminal.render(bad, None, {"x1.log": "\x1b[2J.log"})
