@@ -6,27 +6,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ..diagnosis import SPEED_RULES, THROUGHPUT_RULES
 from ..phrase import number
 from ..result import Finding, Next, Primary, Result
 
 QUESTIONS = {"throughput": "Why not more in total?", "speed": "Why is one stream slow?"}
-RULES = {
-    "throughput": ("client-limited", "kv-pressure", "slot-queue", "admission-stall", "thin-evidence"),
-    "speed": (
-        [
-            "off-gpu",
-            "throttled",
-            "idle-starvation",
-            "memory-bound",
-            "compute-bound",
-            "sm-bound",
-            "link-bandwidth",
-            "link-latency",
-            "host-bound",
-            "turn-taking",
-        ]
-    ),
-}
+RULES = {"throughput": (*THROUGHPUT_RULES, "thin-evidence"), "speed": (*SPEED_RULES, "turn-taking")}
 # States that may be part of an answer although their cost is not shown.
 STATES = {
     "throughput": ("throttled", "off-gpu", "spinning", "loading", "shared-gpu", "re-prefill", "slot-queue", "client-limited"),
