@@ -1,4 +1,4 @@
-"""Writes the generated pages of `docs/`: run `python docs/generate.py`. A test fails when they are stale."""
+"""Writes the generated pages of `docs/` and the columns of the views: run `python docs/generate.py`. A test fails when they are stale."""
 
 from __future__ import annotations
 
@@ -61,10 +61,24 @@ def commands() -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
+def view_columns() -> str:
+    """View -> column -> type: what every SELECT gives over a trace without rows."""
+    import json
+
+    from gpuverdict.engine.tables import VIEWS
+    from gpuverdict.engine.testing import empty_trace
+
+    con = empty_trace().con
+    found = {v.name: {name: kind for name, kind, *_ in con.execute(f"DESCRIBE main.{v.name}").fetchall()} for v in VIEWS}
+    return json.dumps(found, indent=1) + "\n"
+
+
+COLUMNS = HERE.parent / "engine" / "views" / "columns.json"
 PAGES = {"parsers.md": parsers, "rules.md": rules, "tables.md": tables, "commands.md": commands}
 
 
 def main() -> None:
+    COLUMNS.write_text(view_columns(), encoding="utf-8")
     for name, make in PAGES.items():
         (HERE / name).write_text(make(), encoding="utf-8")
 

@@ -98,6 +98,7 @@ def analyze(
     store = Store(trace, Hider(reveal=settings.reveal, keep=catalog.public_names()))
     catalog.load(store.con, registry.hardware)
     readings = _read_all(store, collected, registry, progress)
+    store.fit_plans()
     _store_given(store, collected, given, settings)
     _judgeable(store, collected, given, settings)
     if viewed:
@@ -163,7 +164,7 @@ def _read_one(store: Store, source: Source, registry: Registry, counts: list[dic
         return row
     emit = store.emit(source.source_id)
     try:
-        readings = read(source, registry.parsers, emit, store.con, found)
+        readings = read(source, registry.parsers, emit, store.scratch, found)
     except OSError as problem:
         row.status, row.note = "unreadable", f"{problem.strerror or type(problem).__name__} while reading"
         return row

@@ -13,6 +13,8 @@ from .. import __version__
 
 if TYPE_CHECKING:
     from .analyze import Settings
+    from .report.charts import Drawer
+    from .store import Store
 
 UNREADABLE, USAGE, GATE_CONFIRMED, GATE_OPEN = 1, 2, 10, 11
 HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -102,6 +104,28 @@ def analyze(
 ) -> None:
     """Analyse files and folders and say what limits the server."""
     _looks_for_little_garbage()
+    drawer = _drawer(out)
+    try:
+        _analyze_or_say(paths, out, drawer, form, gate, timings, quiet, debug, options)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    finally:
+        if drawer:
+            drawer.close()
+
+
+def _analyze_or_say(
+    paths: tuple[str, ...],
+    out: Path | None,
+    drawer: Drawer | None,
+    form: str,
+    gate: str | None,
+    timings: bool,
+    quiet: bool,
+    debug: bool,
+    options: dict[str, Any],
+) -> None:
+    """What goes wrong becomes a message and an exit code."""
     from .analyze import NothingReadable, Settings
     from .given import GivenError
     from .write import CannotWrite
@@ -115,14 +139,12 @@ def analyze(
         reveal=frozenset(options["reveal"]),
     )
     try:
-        _analyze(paths, settings, out, form, gate, timings, quiet)
+        _analyze(paths, settings, out, drawer, form, gate, timings, quiet)
     except GivenError as problem:
         raise click.UsageError(str(problem)) from None
     except (NothingReadable, CannotWrite) as problem:
         click.echo(str(problem), err=True)
         sys.exit(UNREADABLE)
-    except KeyboardInterrupt:
-        sys.exit(130)
     except click.ClickException:
         raise
     except Exception as problem:
@@ -132,7 +154,25 @@ def analyze(
         sys.exit(UNREADABLE)
 
 
-def _analyze(paths: tuple[str, ...], settings: Settings, out: Path | None, form: str, gate: str | None, timings: bool, quiet: bool) -> None:
+def _drawer(out: Path | None) -> Drawer | None:
+    """The process that draws, where there is a report to draw for. Asked for first of all: it starts while this one imports and reads."""
+    if not out:
+        return None
+    from .report.charts import Drawer
+
+    return Drawer()
+
+
+def _analyze(
+    paths: tuple[str, ...],
+    settings: Settings,
+    out: Path | None,
+    drawer: Drawer | None,
+    form: str,
+    gate: str | None,
+    timings: bool,
+    quiet: bool,
+) -> None:
     import shutil
 
     from .analyze import analyze as run
@@ -140,16 +180,12 @@ def _analyze(paths: tuple[str, ...], settings: Settings, out: Path | None, form:
 
     _stays_interruptible()
     build = prepare(out) if out else None
-    drawer, viewed = None, None
     try:
-        if build:
-            from .report import charts
-
-            drawer = charts.Drawer()  # it starts while the files are read
-            viewed = partial(charts.ask_of_views, drawer)
         trace = build / "trace.duckdb" if build else None
         stdin = sys.stdin.buffer if "-" in paths else None
-        analysis = run(paths, settings, trace=trace, stdin=stdin, progress=_progress(quiet), viewed=viewed)
+        analysis = run(
+            paths, settings, trace=trace, stdin=stdin, progress=_progress(quiet), viewed=partial(_viewed, drawer) if drawer else None
+        )
         _check_gate(gate, analysis.result)
         if not quiet:
             _print(analysis, form, out)
@@ -158,13 +194,21 @@ def _analyze(paths: tuple[str, ...], settings: Settings, out: Path | None, form:
         if build and out and drawer:
             write(analysis, build, out, _command(paths, settings, out), drawer)
     except BaseException:
-        if drawer:
-            drawer.close()
         if build:
             shutil.rmtree(build, ignore_errors=True)
         raise
     if gate:
         sys.exit(_gate_code(gate, analysis.result))
+
+
+def _viewed(drawer: Drawer, store: Store) -> None:
+    """While the rules judge, which is DuckDB's work, charts are drawn in their process and the page's template is made ready in a thread."""
+    import threading
+
+    from .report import charts, html
+
+    charts.ask_of_views(drawer, store)
+    threading.Thread(target=html.template, daemon=True).start()
 
 
 def _looks_for_little_garbage() -> None:

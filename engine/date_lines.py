@@ -83,8 +83,10 @@ def _read(frame: pl.DataFrame) -> pl.DataFrame:
 
 def tell_times(store: Store, source: Source) -> None:
     """Give the rows of a source a clock from its lines of `date`, where it has none or one since start that nothing ties."""
+    if (source.size or 0) > MAX_BYTES or not re.search(rf'(?m)^[^"\n]{{0,60}}?(?:{_ANY})', source.head().text):  # not those in JSON
+        return
     needs = store.con.execute(_NEEDS, [source.source_id]).fetchall()
-    if not needs or (source.size or 0) > MAX_BYTES or not re.search(_ANY, source.head().text):
+    if not needs:
         return
     kind, rows = needs[0]
     said = date_lines(source)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 FALLBACK_S = 1.0  # a since-start clock that falls back further than this started again; threads print out of order by far less
 MAX_REJECTS = 20
-_checked: dict[int, LineFormat] = {}  # formats whose patterns are known to compile
 
 
 def required_literal(pattern: str) -> str | None:
@@ -89,7 +88,7 @@ class Matched:
 
 
 class Matcher:
-    """A compiled line format. Raises on a format that cannot work (a bad pattern, an unknown parse), once, at construction."""
+    """A line format at work. Patterns are compiled when a line asks for them; `check_format` tries them all."""
 
     def __init__(self, form: LineFormat) -> None:
         self.form = form
@@ -101,10 +100,6 @@ class Matcher:
         self.remembers = bool(form.context) or any(stamp.clock == "since-start" for stamp in form.stamps)
         self.streams: dict[str, Stream] = {}
         self.runs: dict[tuple[str, int], int] = {}
-        if id(form) not in _checked:
-            for line in form.lines:
-                _check_line(form, line)
-            _checked[id(form)] = form
 
     @cached_property
     def literals(self) -> list[str]:
@@ -300,18 +295,20 @@ def _typed(text: pl.Series) -> pl.Series:
     return text.cast(pl.Int64, strict=False)
 
 
-def _check_line(form: LineFormat, line: Line) -> None:
-    """Patterns must compile for the vectorised engine (no look-around); `need` must name fields."""
+def check_format(form: LineFormat) -> None:
+    """Raises on a format that cannot work: patterns must compile for the vectorised engine (no look-around), `need` must name fields."""
     import polars as pl
 
+    Matcher(form)
     probe = pl.Series([""])
-    probe.str.contains(line.after)
-    for spec in line.fields.values():
-        if not isinstance(spec, Word):
-            probe.str.extract(spec.pattern, 1)
-    unknown = set(line.need) - set(line.fields)
-    if unknown:
-        raise ValueError(f"{form.name}: line {line.kind} needs {', '.join(sorted(unknown))}, which are no fields of it")
+    for line in form.lines:
+        probe.str.contains(line.after)
+        for spec in line.fields.values():
+            if not isinstance(spec, Word):
+                probe.str.extract(spec.pattern, 1)
+        unknown = set(line.need) - set(line.fields)
+        if unknown:
+            raise ValueError(f"{form.name}: line {line.kind} needs {', '.join(sorted(unknown))}, which are no fields of it")
 
 
 def read_fields(line: Line, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:

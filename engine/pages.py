@@ -151,20 +151,24 @@ def tables(name: str | None = None) -> list[dict[str, Any]]:
         }
         for t in TABLES
     ]
-    from .join import view_sql
+    from .join import view_columns, view_sql
 
-    out += [{"name": v.name, "kind": "view", "doc": v.doc, "columns": [], "sql": view_sql(v.name)} for v in VIEWS]
+    for v in VIEWS:
+        columns = [{"name": name, "type": kind} for name, kind in view_columns()[v.name].items()]
+        out.append({"name": v.name, "kind": "view", "doc": v.doc, "columns": columns, "sql": view_sql(v.name)})
     return [t for t in out if wanted is None or t["name"] == wanted]
 
 
 def table_page(entry: dict[str, Any]) -> str:
     """One table or view as Markdown."""
     lines = [f"# {entry['name']}", "", f"{entry['kind'].capitalize()}. {entry['doc']}", ""]
-    if entry["columns"]:
+    if entry["kind"] == "view":
+        lines += ["| column | type |", "|---|---|", *(f"| {c['name']} | {c['type']} |" for c in entry["columns"])]
+    else:
         lines += ["| column | type | unit | what | privacy |", "|---|---|---|---|---|"]
         lines += [f"| {c['name']} | {c['type']} | {c['unit']} | {c['doc']} | {c['privacy']} |" for c in entry["columns"]]
     if entry.get("sql"):
-        lines += ["```sql", entry["sql"].rstrip(), "```"]
+        lines += ["", "```sql", entry["sql"].rstrip(), "```"]
     return "\n".join(lines) + "\n"
 
 

@@ -76,7 +76,7 @@ def read(
         for place, name in enumerate(found.whole)
     ]
     if not found.exclusive:
-        order = found.order if found.order is not None else contenders(source, [p for p in parsers if isinstance(p, LineFormat)])
+        order = found.order if found.order is not None else contenders(source, [p for p in parsers if isinstance(p, LineFormat)])[0]
         late = [p for p in parsers if not isinstance(p, LineFormat) and p.name not in found.whole]
         watched = Watched(source, () if source.head().complete else late)
         readings += read_lines(watched, order, emit, con, block)
@@ -284,20 +284,21 @@ class Task:
                 if not target.endswith("*"):
                     send(target, self._direct(target, name))
             if any(target.endswith("*") for target in self.tables):
-                self._view()
+                self._gather()
                 for target, sql in self.form.assemble.items():
                     send(target, _declared(target, _frame(self.con, sql)))
         except Exception as error:
             failed(emit, self.form.name, error)
 
-    def _view(self) -> None:
-        """`staged`: the rows of all `table*` targets, with every column there can be."""
+    def _gather(self) -> None:
+        """`staged`: the rows of all `table*` targets, with every column there can be. A table: a view would be planned at each of its mentions."""
         every = {name: kind for t, columns in self.columns.items() if t.endswith("*") for name, kind in columns.items()}
         typed = ", ".join(f"CAST(NULL AS {kind}) AS {name}" for name, kind in every.items())
         parts = [f"SELECT * FROM {name}" for target, name in self.tables.items() if target.endswith("*")]
-        self.con.execute(
-            f"CREATE OR REPLACE TEMP VIEW staged AS (SELECT {typed} WHERE false) UNION ALL BY NAME {' UNION ALL BY NAME '.join(parts)}"
-        )
+        self.con.execute("DROP TABLE IF EXISTS temp.staged")
+        self.con.execute(f"CREATE TEMP TABLE staged AS (SELECT {typed} WHERE false) UNION ALL BY NAME {' UNION ALL BY NAME '.join(parts)}")
+        for target in [t for t in self.tables if t.endswith("*")]:
+            self.con.execute(f"DROP TABLE temp.{self.tables.pop(target)}")
 
     def _direct(self, target: str, name: str) -> pl.DataFrame:
         columns = table(target).names
@@ -310,7 +311,7 @@ class Task:
 
     def drop(self) -> None:
         """Forget the staged rows."""
-        self.con.execute("DROP VIEW IF EXISTS temp.staged")
+        self.con.execute("DROP TABLE IF EXISTS temp.staged")
         for name in self.tables.values():
             self.con.execute(f"DROP TABLE IF EXISTS temp.{name}")
 

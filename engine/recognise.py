@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from .line_format import LineFormat
-from .parser import Claim, Counts, Refusal
+from .parser import Claim, Refusal
 
 if TYPE_CHECKING:
+    from .parse import Probe
     from .parser import Emit, Parser, Readable
 
 Broken = Callable[[str, BaseException], None]
@@ -65,8 +66,8 @@ def recognise(source: Readable, parsers: Sequence[Parser | LineFormat], emit: Em
         found.runner_up = next((n for n, _ in claims if n not in found.whole), None)
     if found.exclusive and not runner_up:
         return found
-    found.order = contenders(source, [p for p in parsers if isinstance(p, LineFormat)])
-    near = _line_claims(source, found.order, found)
+    found.order, probes = contenders(source, [p for p in parsers if isinstance(p, LineFormat)])
+    near = _line_claims(probes, found)
     found.runner_up = found.runner_up or (found.lines[0] if found.exclusive and found.lines else None)
     if not found.parsers and (refusals or near):
         found.nearest, refusal = max(refusals + near, key=lambda r: (r[1].nearness, r[0]))
@@ -86,16 +87,21 @@ def possible(source: Readable, formats: Sequence[LineFormat]) -> list[LineFormat
     return [f for f in formats if any(anchor in text for line in f.lines for anchor in line.anchors)]
 
 
-def contenders(source: Readable, formats: Sequence[LineFormat]) -> list[LineFormat]:
-    """The formats that may find something in a source, in order. The order is worked out only where it matters: for two or more.
+def contenders(source: Readable, formats: Sequence[LineFormat]) -> tuple[list[LineFormat], list[Probe]]:
+    """The formats that may find something in a source, in order, and what each finds in its head.
 
-    A format that cannot work is kept: the pass reports it.
+    Where the head is all of the source, each looks at it alone first, and only two that want the same line are set in an order, which
+    takes longer than all the rest. A format that cannot work is kept: the pass reports it.
     """
-    formats = possible(source, formats)
+    text, formats = source.head().text, possible(source, formats)
     if len(formats) > 1 and source.head().complete:
-        text = source.head().text
-        formats = [f for f in formats if all(counts.matched or counts.near_miss for _, counts, _ in scan(text, [f]))]
-    return precedence(formats) if len(formats) > 1 else formats
+        probes = scan(text, formats, alone=True)
+        nothing = [p.matcher.form.name for p in probes if p.alive and not p.counts.matched and not p.counts.near_miss]
+        formats = [f for f in formats if f.name not in nothing]
+        if sum(len(p.lines) for p in probes) == len(set().union(*(p.lines for p in probes))):
+            return formats, probes
+    formats = precedence(formats) if len(formats) > 1 else formats
+    return formats, scan(text, formats)
 
 
 def _claims(source: Readable, parsers: Sequence[Parser], emit: Emit | None) -> tuple[list[tuple[str, Claim]], list[tuple[str, Refusal]]]:
@@ -118,22 +124,23 @@ def _claims(source: Readable, parsers: Sequence[Parser], emit: Emit | None) -> t
     return claims, refusals
 
 
-def _line_claims(source: Readable, formats: Sequence[LineFormat], found: Recognition) -> list[tuple[str, Refusal]]:
+def _line_claims(probes: Sequence[Probe], found: Recognition) -> list[tuple[str, Refusal]]:
     """Fills `found.lines` from the head; returns the formats that only nearly match."""
     near: list[tuple[str, Refusal]] = []
-    for name, counts, anchors in scan(source.head().text, formats):
-        if counts.matched:
+    for probe in probes:
+        name = probe.matcher.form.name
+        if probe.counts.matched:
             found.lines.append(name)
-            said = ", ".join(f"{n} lines with {a.strip()!r}" for a, n in anchors[:3])
+            said = ", ".join(f"{n} lines with {a.strip()!r}" for a, n in probe.anchors()[:3])
             found.reasons.setdefault(name, said)
-        elif counts.near_miss:
-            line, reason = counts.rejects[0]
+        elif probe.counts.near_miss:
+            line, reason = probe.counts.rejects[0]
             near.append((name, Refusal(30, f"line {line} looks like {name}, but has {reason}")))
     return near
 
 
-def scan(text: str, formats: Sequence[LineFormat]) -> list[tuple[str, Counts, list[tuple[str, int]]]]:
-    """Counts per format over a text, each line given to the first format that matches, with the commonest anchors. Stages nothing."""
+def scan(text: str, formats: Sequence[LineFormat], alone: bool = False) -> list[Probe]:
+    """What the formats find in a text: each line given to the first that matches, or, `alone`, each as if no other were there."""
     from .match import Matcher
     from .parse import Probe, records_of, sort_out
     from .source import Source
@@ -144,10 +151,11 @@ def scan(text: str, formats: Sequence[LineFormat]) -> list[tuple[str, Counts, li
             probes.append(Probe(Matcher(form)))
         except Exception:
             continue  # the pass itself reports a format that cannot work
-    source = Source.from_text(text)
-    for records, blank, lines in records_of(source, [p.matcher for p in probes], max(len(text.encode()), 1)):
-        sort_out(records, blank, lines, probes)
-    return [(p.matcher.form.name, p.counts, p.anchors()) for p in probes]
+    groups = [[p] for p in probes] if alone else [probes]
+    for records, blank, lines in records_of(Source.from_text(text), [p.matcher for p in probes], max(len(text.encode()), 1)):
+        for group in groups:
+            sort_out(records, blank, lines, group)
+    return probes
 
 
 _order: dict[tuple[int, ...], list[str]] = {}
@@ -195,17 +203,7 @@ def _cross_check(formats: Sequence[LineFormat]) -> dict[str, set[str]]:
 
 def matched_lines(text: str, form: LineFormat) -> set[int]:
     """Numbers of the lines of a text that a format matches, alone."""
-    from .match import Matcher
-    from .parse import Probe, records_of, sort_out
-    from .source import Source
-
-    try:
-        probe = Probe(Matcher(form))
-    except Exception:
-        return set()
-    for records, blank, lines in records_of(Source.from_text(text), [probe.matcher], max(len(text.encode()), 1)):
-        sort_out(records, blank, lines, [probe])
-    return probe.lines
+    return set().union(*(probe.lines for probe in scan(text, [form])))
 
 
 def builtin_parsers(broken: Broken | None = None) -> list[Parser | LineFormat]:

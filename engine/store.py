@@ -28,6 +28,10 @@ CONFIG: dict[str, Any] = {
 }
 
 
+FEW, MANY = 1_000, 50_000  # rows that wait: of one frame, of all
+FEW_TO_JOIN = 5_000  # any two tables of these, joined row by row, are done in a second
+
+
 class _Arrow:
     """Hands a frame to DuckDB through the Arrow C stream alone, so that no pyarrow is needed."""
 
@@ -39,16 +43,41 @@ class _Arrow:
 
 
 class Store:
-    """One analysis in one DuckDB database: `emit(source_id)` takes rows, `query` gives polars frames."""
+    """One analysis in one DuckDB database: `emit(source_id)` takes rows, `query` gives polars frames.
+
+    A folder of response files brings one row each, and an INSERT takes longer than a row: few rows wait until somebody asks for `con`.
+    """
 
     def __init__(self, path: Path | None = None, hider: Hider | None = None) -> None:
-        self.con = duckdb.connect(str(path) if path else ":memory:", config=CONFIG)
+        self._con = duckdb.connect(str(path) if path else ":memory:", config=CONFIG)
+        self._waiting: dict[tuple[str, tuple[tuple[str, pl.DataType], ...]], list[pl.DataFrame]] = {}
+        self._n_waiting = 0
         self.hider = hider or Hider()
         self.rows: dict[tuple[int, str], int] = {}
         self.con.execute("SET TimeZone = 'UTC'")
         self.con.execute("CREATE SCHEMA raw")
         for declared in TABLES:
             self.con.execute(ddl("raw", declared))
+
+    @property
+    def con(self) -> duckdb.DuckDBPyConnection:
+        """The database, with all rows in it that were inserted."""
+        if self._n_waiting:
+            waiting, self._waiting, self._n_waiting = self._waiting, {}, 0
+            for (target, _), frames in waiting.items():
+                self._write(target, pl.concat(frames))
+        return self._con
+
+    @property
+    def scratch(self) -> duckdb.DuckDBPyConnection:
+        """The same database for temporary tables: rows that wait go on waiting."""
+        return self._con
+
+    def fit_plans(self) -> None:
+        """On a few rows, planning the joins and sharing them between threads takes longer than the joins."""
+        few = sum(self.rows.values()) < FEW_TO_JOIN
+        self.con.execute(f"SET threads = {1 if few else CONFIG['threads']}")
+        self.con.execute("SET disabled_optimizers = 'join_order'" if few else "RESET disabled_optimizers")
 
     def close(self) -> None:
         self.con.close()
@@ -77,13 +106,22 @@ class Store:
         frame = frame.with_columns(pl.col(name).cast(pl.String) for name, kind in frame.schema.items() if kind == pl.Null)
         private = [c for c in declared.columns if c.privacy != "public" and c.name in frame.columns]
         frame = frame.with_columns(*(self._hide(target, c, frame[c.name]) for c in private)) if private else frame
-        columns = {c.name: c for c in declared.columns}
+        if frame.height > FEW:
+            self._write(target, frame)
+            return
+        self._waiting.setdefault((target, tuple(frame.schema.items())), []).append(frame)
+        self._n_waiting += frame.height
+        if self._n_waiting > MANY:
+            _ = self.con
+
+    def _write(self, target: str, frame: pl.DataFrame) -> None:
+        columns = {c.name: c for c in table(target).columns}
         picked = ", ".join(_finite(columns[name]) for name in frame.columns)
-        self.con.register("incoming", _Arrow(frame))
+        self._con.register("incoming", _Arrow(frame))
         try:
-            self.con.execute(f"INSERT INTO raw.{target} ({', '.join(frame.columns)}) SELECT {picked} FROM incoming")
+            self._con.execute(f"INSERT INTO raw.{target} ({', '.join(frame.columns)}) SELECT {picked} FROM incoming")
         finally:
-            self.con.unregister("incoming")
+            self._con.unregister("incoming")
 
     def append(self, target: str, frame: pl.DataFrame) -> None:
         """Append to a table of the engine's own (not a declared one), columns in order."""

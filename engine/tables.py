@@ -16,7 +16,7 @@ The schema `main` has the same tables with `time` moved to one UTC axis where th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 PRIVACY = ("public", "name", "path", "id")
 CLOCK_KINDS = ("utc", "local-no-zone", "no-year", "since-start", "counter", "none")
@@ -53,12 +53,15 @@ class Table:
 
 @dataclass(frozen=True)
 class View:
-    """A public view; its SQL is `views/<name>.sql`. `stored` ones are written into the trace as tables (one row per scope: small)."""
+    """A public view; its SQL is `views/<name>.sql`. `stored` ones are written into the trace as tables (one row per scope: small).
+
+    `needs` names tables and earlier views without whose rows this one has none: its SQL is then not run.
+    """
 
     name: str
     doc: str
-    columns: dict[str, str] = field(default_factory=dict)
     stored: bool = True
+    needs: tuple[str, ...] = ()
 
 
 def _ref(*more: Column) -> tuple[Column, ...]:
@@ -406,32 +409,32 @@ def ddl(schema: str, declared: Table) -> str:
 
 
 VIEWS: tuple[View, ...] = (
-    View("bench_series", "Steps of sweeps with the series they belong to."),
+    View("bench_series", "Steps of sweeps with the series they belong to.", needs=("bench_steps",)),
     View("in_flight", "How many requests are in flight, piecewise, per source that tells it."),
     View("load_windows", "Stretches of time with at least one request in flight."),
     View("load_unknown", "Stretches of time in which nothing says whether requests ran."),
-    View("unplaceable", "GPU recordings that cannot be compared with the load in time."),
+    View("unplaceable", "GPU recordings that cannot be compared with the load in time.", needs=("gpu_samples",)),
     View("phases", "What the server did when: prefill, decode, mixed, idle."),
     View("scopes", "What a finding is about: sweep steps, regimes of load, and the trace for what neither holds."),
-    View("requests_in_scope", "Server requests per scope and how they got there."),
+    View("requests_in_scope", "Server requests per scope and how they got there.", needs=("requests",)),
     View("scope_windows", "The stretches of time of each scope."),
-    View("samples_in_load", "GPU samples that count as during a scope, and how they got there."),
-    View("samples_outside_load", "GPU samples safely outside every load window: the idle baseline."),
+    View("samples_in_load", "GPU samples that count as during a scope, and how they got there.", needs=("gpu_samples",)),
+    View("samples_outside_load", "GPU samples safely outside every load window: the idle baseline.", needs=("gpu_samples",)),
     View("idle_power", "Power of a card with the server up and nothing to do."),
-    View("client_requests_in_scope", "Requests as a client or saved responses tell them, per scope."),
-    View("server_in_scope", "Server statistics per scope."),
-    View("server_settings", "Settings of servers, with what other files say about them."),
+    View("client_requests_in_scope", "Requests as a client or saved responses tell them, per scope.", needs=("requests",)),
+    View("server_in_scope", "Server statistics per scope.", needs=("server_samples",)),
+    View("server_settings", "Settings of servers, with what other files say about them.", needs=("server_config",)),
     View("config_in_scope", "One value per setting and scope, with its origin."),
     View("server_limits", "How many requests each server run takes at once by its own log."),
     View("model_devices", "How many cards the model runs on, as far as a log or the user tells."),
-    View("serving_cards", "The cards of a recording that may serve, and how many are missing or too many."),
-    View("util_sums", "Utilisation summed over the serving cards, per sampling round."),
+    View("serving_cards", "The cards of a recording that may serve, and how many are missing or too many.", needs=("samples_in_load",)),
+    View("util_sums", "Utilisation summed over the serving cards, per sampling round.", needs=("samples_in_load",)),
     View("decode_sums", "The sampling rounds that speak about decode.", stored=False),
-    View("idle_stretches", "Sampling rounds in a row in which all serving cards together read next to nothing."),
-    View("asked", "The share of time in which somebody asks, where samples are not placed by a clock."),
-    View("serial_idle", "The share of time in which no card of a serial split works, at most."),
+    View("idle_stretches", "Sampling rounds in a row in which all serving cards together read next to nothing.", needs=("util_sums",)),
+    View("asked", "The share of time in which somebody asks, where samples are not placed by a clock.", needs=("samples_in_load",)),
+    View("serial_idle", "The share of time in which no card of a serial split works, at most.", needs=("util_sums",)),
     View("servers", "The server family of each scope, where there is just one."),
-    View("steps", "Totals, per-stream rate, effective concurrency and slopes of every step."),
+    View("steps", "Totals, per-stream rate, effective concurrency and slopes of every step.", needs=("bench_series",)),
     View("slots", "How many requests the server runs at once, per scope."),
     View("pace", "Batch, steps per second and tokens per second of decode, as intervals."),
     View("computed_tokens", "Tokens that the cards compute per second, prompts included where they are told."),
@@ -443,16 +446,24 @@ VIEWS: tuple[View, ...] = (
     View("step_bytes", "Bytes that one decode step moves, as an interval."),
     View("link_load", "What the link between the cards has to carry, and over what."),
     View("budget", "The time of one decode step and what could fill it, as intervals."),
-    View("server_differences", "Pairs of server runs and the settings in which they differ."),
-    View("series_pairs", "Pairs of series at the same streams, how much they differ, and what chance gives."),
-    View("ab_pairs", "Runs that differ in one recorded thing: which, by how much, and how sure."),
-    View("clock_elasticity", "How far a rate follows the SM clock and the memory clock, over runs that differ in nothing else."),
+    View("server_differences", "Pairs of server runs and the settings in which they differ.", needs=("server_config",)),
+    View("series_pairs", "Pairs of series at the same streams, how much they differ, and what chance gives.", needs=("bench_series",)),
+    View("ab_pairs", "Runs that differ in one recorded thing: which, by how much, and how sure.", needs=("series_pairs",)),
+    View(
+        "clock_elasticity",
+        "How far a rate follows the SM clock and the memory clock, over runs that differ in nothing else.",
+        needs=("ab_pairs",),
+    ),
     View("held_clocks", "Working samples with the flags of power and heat that count.", stored=False),
-    View("throttle_arms", "The server's rate with and without flags of power or heat, at the same load."),
-    View("kernel_pieces", "Stretches of time in which the kernel intervals of a profiler speak about a scope."),
+    View(
+        "throttle_arms",
+        "The server's rate with and without flags of power or heat, at the same load.",
+        needs=("samples_in_load", "server_in_scope"),
+    ),
+    View("kernel_pieces", "Stretches of time in which the kernel intervals of a profiler speak about a scope.", needs=("kernels",)),
     View("kernels_in_scope", "Kernel intervals per scope, and how they got there.", stored=False),
-    View("kernel_facts", "What kernel intervals say per scope: overlap between cards, gaps, collectives."),
+    View("kernel_facts", "What kernel intervals say per scope: overlap between cards, gaps, collectives.", needs=("kernels",)),
     View("scope_evidence", "The grade of every input in every scope."),
     View("symptoms", "What people see and ask about, per scope."),
-    View("slot_gain", "What removing the slot limit could gain, extrapolated from the steps below it."),
+    View("slot_gain", "What removing the slot limit could gain, extrapolated from the steps below it.", needs=("steps",)),
 )

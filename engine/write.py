@@ -42,7 +42,6 @@ def write(analysis: Analysis, build: Path, out: Path, command: str, drawer: Draw
         analysis.store.close()
         (build / "findings.json").write_text(analysis.result.to_json() + "\n", encoding="utf-8")
         (build / "report.md").write_text(markdown.render(analysis.result, text, command), encoding="utf-8")
-        html.template()
         drawn = drawer.drawn()
     (build / "report.html").write_text(html.render(analysis.result, drawn, text, command), encoding="utf-8")
     folder = build / "charts"

@@ -110,6 +110,7 @@ def test_the_generated_pages_are_not_stale() -> None:
     assert spec and spec.loader
     generate = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(generate)
+    assert generate.COLUMNS.read_text() == generate.view_columns(), "the columns of the views are stale: run `make docs`"
     for name, make in generate.PAGES.items():
         assert (ROOT / "docs" / name).read_text() == make(), f"docs/{name} is stale: run `make docs`"
 

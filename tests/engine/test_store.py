@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import duckdb
 import polars as pl
 import pytest
+from gpuverdict.engine import join
 from gpuverdict.engine.store import Store
-from gpuverdict.engine.tables import PRIVACY, TABLES, ddl
+from gpuverdict.engine.tables import PRIVACY, TABLES, VIEWS, ddl
+from gpuverdict.engine.testing import empty_trace
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
 
 
 def test_undeclared_columns_and_tables_are_refused_by_name() -> None:
@@ -44,8 +51,6 @@ def test_model_names_stay_only_if_the_catalogue_has_them() -> None:
 
 
 def test_every_declaration_is_complete_and_builds_unquoted() -> None:
-    import duckdb
-
     con = duckdb.connect()
     con.execute("CREATE SCHEMA raw")
     for table in TABLES:
@@ -57,21 +62,50 @@ def test_every_declaration_is_complete_and_builds_unquoted() -> None:
             assert column.doc.endswith(".") and column.privacy in PRIVACY
 
 
-def test_views_build_unquoted_on_an_empty_trace_and_are_documented() -> None:
-    from gpuverdict.engine import catalog, clock, join, steps
-    from gpuverdict.engine.tables import VIEWS
-
+def test_rows_that_wait_are_there_when_asked_for_in_the_order_they_came() -> None:
     store = Store()
-    catalog.load(store.con)
-    store.con.execute("CREATE TABLE main.bindings (source_id INTEGER, label VARCHAR)")
-    clock.align(store, {}, {}, None)
-    join.join(store, ("bench_series",))
-    steps.match_steps(store)
-    join.join(store, tuple(v.name for v in VIEWS if v.name != "bench_series"))
+    for line in range(1, 4):
+        store.insert("requests", pl.DataFrame({"line": [line], "decode_ms": [float(line)]}), 0)
+        store.insert("requests", pl.DataFrame({"line": [10 * line], "status": ["ok"]}), 1)
+    assert store.scratch.execute("SELECT count(*) FROM raw.requests").fetchall() == [(0,)]
+    found = store.rows_of("SELECT source_id, line, decode_ms, status FROM raw.requests ORDER BY source_id, line")
+    assert [tuple(row.values()) for row in found] == [
+        *((0, n, float(n), None) for n in (1, 2, 3)),
+        *((1, 10 * n, None, "ok") for n in (1, 2, 3)),
+    ]
+    assert store.con.execute("SELECT count(*) FROM raw.requests").fetchall() == [(6,)]
+
+
+def test_many_rows_do_not_wait() -> None:
+    store = Store()
+    store.insert("requests", pl.DataFrame({"line": range(2_000)}), 0)
+    for _ in range(60):
+        store.insert("requests", pl.DataFrame({"line": range(1_000)}), 1)
+    assert store.scratch.execute("SELECT count(*) FROM raw.requests").fetchall()[0][0] >= 50_000
+
+
+def test_views_build_unquoted_on_an_empty_trace_and_are_documented() -> None:
+    store = empty_trace()
     for view in VIEWS:
         assert view.doc.endswith(".")
         assert join.view_sql(view.name).startswith("-- ")
-        store.con.execute(f"SELECT * FROM main.{view.name}")
+        described = store.con.execute(f"DESCRIBE SELECT * FROM main.{view.name}").fetchall()
+        assert join.view_columns()[view.name] == {name: kind for name, kind, *_ in described}, "run docs/generate.py"
+
+
+@pytest.mark.parametrize("case", ["three-cards", "blackwell-busy", "blackwell-snapshot", "b300-ddtree"])
+def test_a_view_has_no_rows_without_those_it_needs(case: str) -> None:
+    """That is why its SELECT need not run then."""
+    from gpuverdict.engine.analyze import analyze
+
+    store = analyze(FIXTURES / "cases" / case).store
+    for view in VIEWS:
+        for name in view.needs:
+            con = store.con.cursor().begin()
+            con.execute(f"DELETE FROM {'raw' if name in {t.name for t in TABLES} else 'main'}.{name}")
+            rows = con.execute(f"SELECT count(*) FROM ({join.view_sql(view.name)})").fetchall()
+            con.rollback()
+            assert rows == [(0,)], f"{view.name} without {name}"
 
 
 def test_asof_joins_never_compare_every_pair() -> None:

@@ -22,7 +22,7 @@ def store_of(during: dict[int, str] | None = None, zone: dict[int, str] | None =
     `during` binds a source to a scope; `zone` source -> clock kind (utc unless stated; none for a source without times).
     """
     store = Store()
-    store.con.execute("SET threads = 1")  # on a few rows a second thread only costs
+    store.fit_plans()
     catalog.load(store.con)
     sources = sorted({row.get("source_id", 0) for rows in tables.values() for row in rows} | set(during or {}))
     _insert(store, "sources", [{"source_id": s, "name": f"file{s}.log", "status": "read"} for s in sources])

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import IO, Any
 
-from .look import TITLES, Drawing, picture
+from .look import TITLES, VEGA_LITE, Drawing, picture
 
 READY = b"gpuverdict draws\n"
 PATIENCE_S = 60  # for the start
@@ -123,7 +123,7 @@ def serve() -> None:
     gc.disable()  # looking for garbage takes a sixth of altair's import, and the process lives but a second
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
-    picture("ceiling", _warm, None)
+    _warm()
     answers.write(b"\n" + READY)
     answers.flush()
     while True:
@@ -139,8 +139,9 @@ def serve() -> None:
         answers.flush()
 
 
-def _warm(data: None) -> Drawing:
-    """A chart that makes altair and vl-convert load what all charts need."""
-    from .ceiling import draw
+def _warm() -> None:
+    """Makes altair and vl-convert load what all charts need, while there is nothing to draw yet."""
+    import altair  # noqa: F401
+    import vl_convert
 
-    return draw([{"key": "mbu", "name": "a", "low": 0.1, "high": 0.3, "lines": [0.4, 0.6]}])
+    vl_convert.vegalite_to_svg({"mark": "point", "data": {"values": []}}, vl_version=VEGA_LITE)

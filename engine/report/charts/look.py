@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import altair as alt
 
+VEGA_LITE = "v6_1"  # the version of altair's charts, for vl-convert
 WIDTH = 470  # of the plot area, in px: whole charts stay legible at phone width
 TITLES = {
     "utilisation": "GPU utilisation, card by card and summed",
@@ -78,7 +79,7 @@ def picture(name: str, draw: Callable[[Any], Drawing], data: Any) -> str:
     import vl_convert
 
     spec, says = specified(draw, data)
-    return _finished(name, vl_convert.vegalite_to_svg(spec, vl_version="v6_1"), says)
+    return _finished(name, vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE), says)
 
 
 def specified(draw: Callable[[Any], Drawing], data: Any) -> tuple[dict[str, Any], str]:
