@@ -37,7 +37,6 @@ def fill(store: object, share: float) -> None:
     con.execute(
         "INSERT INTO raw.server_config (source_id, line, server, run, key, value, origin) VALUES (0, 2, 'llama.cpp', 0, 'split', 'layer', 'logged')"
     )
-    con.execute("CREATE TABLE main.bindings (source_id INTEGER, label VARCHAR)")
 
 
 def timed(work: Callable[[], object]) -> float:

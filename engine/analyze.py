@@ -19,6 +19,7 @@ from .failures import note_failures
 from .given import Given, GivenError, read_given
 from .hosts import tell_hosts
 from .judge import judge
+from .named_steps import tell_steps
 from .parse import read
 from .phrase import printable
 from .plugins import Registry, load_registry
@@ -255,7 +256,6 @@ def _store_given(store: Store, collected: Collected, given: Given, settings: Set
             for key, value in facts.items()
         ]
         store.insert("given", pl.DataFrame(rows, schema=GIVEN_COLUMNS), source_id)
-    store.con.execute("CREATE TABLE main.bindings (source_id INTEGER, label VARCHAR)")
     for pattern, label in given.during.items():
         bound = _named(collected, pattern)
         if not bound:
@@ -287,6 +287,7 @@ def _judgeable(store: Store, collected: Collected, given: Given, settings: Setti
     offsets = {s.source_id: v for name, v in {**given.offset, **settings.offsets}.items() for s in _named(collected, name)}
     intervals = {s.source_id: v for name, v in given.interval_s.items() for s in _named(collected, name)}
     tell_hosts(store, collected.sources, {s.source_id: v for name, v in given.host.items() for s in _named(collected, name)})
+    tell_steps(store, collected.sources)
     clock.align(store, offsets, intervals, settings.tz or given.facts.get("tz"), collected.sources)
     join.join(store, ("bench_series",))
     steps.match_steps(store)

@@ -1,4 +1,4 @@
-"""Facts that the user states against what the files say: the files win, and the difference is told as input quality."""
+"""Facts that the user or a file name states against what the files say: the files win, and the difference is told as input quality."""
 
 from __future__ import annotations
 
@@ -28,8 +28,19 @@ FROM (SELECT * EXCLUDE (differs) FROM compared WHERE differs UNION ALL FROM deco
 """
 
 
+_NAMED = """
+SELECT n.source_id, n.label, max(w.n_max) AS n FROM main.named_steps n JOIN main.load_windows w USING (source_id)
+WHERE w.n_max > n.concurrency GROUP BY n.source_id, n.label ORDER BY n.source_id
+"""
+
+
 def note_contradictions(store: Store) -> None:
-    """A quality row for every stated fact that a file contradicts."""
+    """A quality row for every stated fact, and every name of a step, that a file contradicts."""
+    for row in store.rows_of(_NAMED):
+        text = f"its name says {row['label']}, but {row['n']:g} requests run at a time in it: the name is not used"
+        store.con.execute(
+            "INSERT INTO raw.quality (source_id, kind, n, note) VALUES (?, 'name-contradicted', 1, ?)", [row["source_id"], text]
+        )
     for row in store.rows_of(_AGAINST):
         text = f"given: {row['key']} = {row['stated']}, but {row['source']}:{row['at_line']} says {row['told']}: the file counts"
         store.con.execute(

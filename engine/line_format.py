@@ -140,6 +140,7 @@ class LineFormat:
               container or journal prefix where the line has no stamp), `res` its resolution in seconds, `stamped` whether the
               line begins with a stamp of its own; a result column of declared time type is on the clock of `t`. Order `requests` before
               others only for reading: every table is assembled on its own.
+    prepare   name -> SELECT over `staged` and those before: what several SELECTs of `assemble` read, worked out once.
     peel      patterns of process prefixes of this format, removed repeatedly at the start of a line, e.g. r"\\(EngineCore pid=\\d+\\) ".
     """
 
@@ -151,6 +152,7 @@ class LineFormat:
     stamps: tuple[Stamp, ...] = ()
     context: Mapping[str, str] = field(default_factory=dict)
     noise: tuple[str, ...] = ()
+    prepare: Mapping[str, str] = field(default_factory=dict)
     assemble: Mapping[str, str] = field(default_factory=dict)
     peel: tuple[str, ...] = ()
     signature: tuple[str, ...] = ()  # anchors that alone identify the format; default: all anchors

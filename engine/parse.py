@@ -285,6 +285,8 @@ class Task:
                     send(target, self._direct(target, name))
             if any(target.endswith("*") for target in self.tables):
                 self._gather()
+                for name, sql in self.form.prepare.items():
+                    self.con.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {sql}")
                 for target, sql in self.form.assemble.items():
                     send(target, _declared(target, _frame(self.con, sql)))
         except Exception as error:
@@ -311,8 +313,7 @@ class Task:
 
     def drop(self) -> None:
         """Forget the staged rows."""
-        self.con.execute("DROP TABLE IF EXISTS temp.staged")
-        for name in self.tables.values():
+        for name in ("staged", *self.form.prepare, *self.tables.values()):
             self.con.execute(f"DROP TABLE IF EXISTS temp.{name}")
 
 

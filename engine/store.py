@@ -28,6 +28,10 @@ CONFIG: dict[str, Any] = {
 }
 
 
+OWN = {  # which step a source is from: as the user states it, and as its folder or file name has it
+    "bindings": "source_id INTEGER, label VARCHAR",
+    "named_steps": "source_id INTEGER, concurrency DOUBLE, label VARCHAR",
+}
 FEW, MANY = 1_000, 50_000  # rows that wait: of one frame, of all
 FEW_TO_JOIN = 5_000  # any two tables of these, joined row by row, are done in a second
 
@@ -58,6 +62,8 @@ class Store:
         self.con.execute("CREATE SCHEMA raw")
         for declared in TABLES:
             self.con.execute(ddl("raw", declared))
+        for name, columns in OWN.items():
+            self.con.execute(f"CREATE TABLE main.{name} ({columns})")
 
     @property
     def con(self) -> duckdb.DuckDBPyConnection:

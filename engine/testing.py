@@ -196,17 +196,17 @@ def check_garbled(form: LineFormat, text: str, at: int, byte: int) -> None:
 
 
 def check_conformance(form: LineFormat, derived: Iterable[str] = ()) -> None:
-    """Everything above over the declared samples of a line format: every wrapper on the longest sample, two in turn on the others."""
+    """Everything above over the declared samples of a line format: every wrapper on the longest sample, one in turn on the others."""
     check_samples(form)
     names = tuple(WRAPPERS)
     longest = max(form.samples, key=lambda sample: len(sample.text))
     for n, sample in enumerate(form.samples):
         check_block_sizes(form, sample.text)
-        check_wrappers(form, sample.text, names if sample is longest else (names[n % len(names)], names[(n + 3) % len(names)]))
-        for at in range(0, len(sample.text), max(1, len(sample.text) // 4)):
-            check_cut(form, sample.text, at, derived)
-        for at in range(0, len(sample.text), max(1, len(sample.text) // 2)):
-            check_garbled(form, sample.text, at, (at * 7) % 256)
+        check_wrappers(form, sample.text, names if sample is longest else (names[n % len(names)],))
+        for third in (1, 2):
+            check_cut(form, sample.text, third * len(sample.text) // 3, derived)
+        at = (n + 1) * len(sample.text) // (len(form.samples) + 1)
+        check_garbled(form, sample.text, at, (at * 7) % 256)
 
 
 def empty_trace() -> Any:
@@ -217,7 +217,6 @@ def empty_trace() -> Any:
 
     store = Store()
     catalog.load(store.con)
-    store.con.execute("CREATE TABLE main.bindings (source_id INTEGER, label VARCHAR)")
     clock.align(store, {}, {}, None)
     join.join(store, ("bench_series",), all_run=True)
     steps.match_steps(store)

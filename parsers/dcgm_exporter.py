@@ -23,7 +23,7 @@ constants of 2026 have new names (`DCGM_FI_DEV_GPU_UTIL_RATIO`), the fields behi
 **Traps.** The default counters have no SM activity. The byte counters were counters in older releases and are rates now; without their
 `# TYPE` line nothing tells which, so they are not read (`bytes-of-unknown-kind`). MIG rows (`GPU_I_ID`) are left out: they are shares of
 one card (`mig-instance-rows`). Blank values (9223372036854775794, 2147483632, 140737488355328) and texts in place of a number are NULL.
-How long a rate was averaged is not in the text: `pcie_probe_s` is NULL.
+How long a rate was averaged is not in the text: `pcie_probe_s` is NULL, `pcie_averaged` true.
 """
 
 from __future__ import annotations
@@ -194,6 +194,7 @@ def _emit(series: pl.DataFrame, state: _State, emit: Emit) -> None:
         fine.append(pl.when(pl.col(column).is_between(low, high)).then(column).alias(column))
     rows = rows.with_columns(fine).with_columns(pl.col("event_reasons").cast(pl.Int64)).rename({"scrape": "cycle"})
     rows = rows.filter(pl.any_horizontal(pl.col(list(_METRICS)).is_not_null()))
+    rows = rows.with_columns(pcie_averaged=pl.when(pl.any_horizontal(pl.col("pcie_rx", "pcie_tx").is_not_null())).then(True))
     if not len(rows):
         return
     for time in rows.group_by("cycle", maintain_order=True).agg(pl.col("time").first())["time"].drop_nulls():  # one step per scrape
@@ -262,7 +263,7 @@ DCGM_FI_DEV_GPU_UTIL{{{_A}}} 98
             "gpu_samples": [
                 {
                     "line": 3, "host": "box-7", "gpu": 0, "cycle": 0, "time": None, "util_gpu": 97.0, "dram_active": 0.690789,
-                    "mem_temp": None, "power_w": None, "pcie_tx": 33.0, "pcie_rx": None,
+                    "mem_temp": None, "power_w": None, "pcie_tx": 33.0, "pcie_rx": None, "pcie_averaged": True,
                 },
                 {"line": 4, "gpu": 1, "cycle": 0, "util_gpu": 3.0, "dram_active": None},
                 {"line": 13, "gpu": 0, "cycle": 1, "util_gpu": 98.0},

@@ -158,7 +158,12 @@ def _read(group: pl.DataFrame, header: str, state: _State) -> pl.DataFrame:
     nvml = any(best[c][2] in ("TXTPT", "RXTPT") for c in ("pcie_tx", "pcie_rx") if c in best)
     probe = pl.lit(None if not probes else PROBE_S if nvml else state.interval, pl.Float64)
     rows = group.select(
-        "line", kind=pl.col("cells").list.get(0), gpu=pl.col("cells").list.get(1).cast(pl.Int32), pcie_probe_s=probe, **columns
+        "line",
+        kind=pl.col("cells").list.get(0),
+        gpu=pl.col("cells").list.get(1).cast(pl.Int32),
+        pcie_probe_s=probe,
+        pcie_averaged=pl.lit(not nvml if probes else None, pl.Boolean),
+        **columns,
     )
     if "event_reasons" in rows.columns:
         rows = rows.with_columns(pl.col("event_reasons").cast(pl.Int64))
@@ -271,7 +276,7 @@ GPU 0     75                185.300           68           28456             400
 """,  # noqa: W291
         rows={
             "gpu_samples": [
-                {"gpu": 0, "util_gpu": 75.0, "power_w": 185.3, "temp": 68.0, "mem_used": 28456.0, "pcie_tx": 4.0, "pcie_probe_s": 0.02}
+                {"gpu": 0, "util_gpu": 75.0, "power_w": 185.3, "temp": 68.0, "mem_used": 28456.0, "pcie_tx": 4.0, "pcie_probe_s": 0.02, "pcie_averaged": False}
             ]
         },
         versions="a row of units",

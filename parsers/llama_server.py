@@ -633,17 +633,20 @@ FROM both_kinds b LEFT JOIN steps s ON s.run = b.run
 ORDER BY b.line
 """
 
-_SECTIONS = """
-    sectioned AS (
-        SELECT *, sum(CASE WHEN kind = 'weights' THEN 1 ELSE 0 END) OVER (PARTITION BY run ORDER BY line) AS section FROM staged
-    ), sizes AS (
-        SELECT run, section, sum(buffer_mib) AS mib FROM sectioned WHERE kind = 'model buffer' GROUP BY run, section
-    ), main_section AS (
-        SELECT run, arg_max(section, mib * 1000000 + section) AS section FROM sizes GROUP BY run
-    )"""
+_PREPARE = {
+    "sectioned": """
+SELECT *, sum(CASE WHEN kind = 'weights' THEN 1 ELSE 0 END) OVER (PARTITION BY run ORDER BY line) AS section FROM staged
+""",
+    "main_section": """
+WITH sizes AS (
+    SELECT run, section, sum(buffer_mib) AS mib FROM sectioned WHERE kind = 'model buffer' GROUP BY run, section
+)
+SELECT run, arg_max(section, mib * 1000000 + section) AS section FROM sizes GROUP BY run
+""",
+}
 
-_CONFIG = f"""
-WITH {_SECTIONS}, buffers AS (
+_CONFIG = """
+WITH buffers AS (
     SELECT s.run, s.line, s.buffer, s.buffer_mib, regexp_replace(s.buffer, '_Mapped$', '') AS device,
         regexp_matches(s.buffer, '^(CUDA|ROCm|HIP|Vulkan|SYCL|MUSA|CANN|MTL|Metal|GPUOpenCL|OpenCL|WebGPU)[0-9]*(_Mapped)?$') AS gpu,
         s.buffer LIKE 'RPC%' AS remote
@@ -793,8 +796,8 @@ SELECT min(line) AS line, device, arg_min(gpu_name, line) AS name, max(bus) AS b
 FROM named WHERE device IS NOT NULL AND gpu_name IS NOT NULL GROUP BY device, gpu_name ORDER BY line
 """
 
-_MODELS = f"""
-WITH {_SECTIONS}, caches AS (
+_MODELS = """
+WITH caches AS (
     SELECT s.run, s.section, sum(kv_total_mib * 1048576 / (kv_cells * coalesce(kv_streams, 1))) AS per_token
     FROM sectioned s WHERE s.kind = 'kv size' AND kv_cells > 0 GROUP BY s.run, s.section
     HAVING max(s.line) < (SELECT max(line) FROM staged z WHERE z.run = s.run AND z.kind IN ('graph splits', 'copies', 'slots',
@@ -924,6 +927,7 @@ PARSER = LineFormat(
     context={"slot,task": r"^slot +\S+: +(?:id +(?P<slot>\d+) \| task (?P<task>-?\d+) \|\s*$)?"},
     lines=(*_PREFIXED, *_BARE),
     noise=_NOISE,
+    prepare=_PREPARE,
     assemble={
         "requests": _REQUESTS,
         "server_config": _CONFIG,

@@ -348,7 +348,9 @@ def _values(rows: pl.DataFrame, layout: _Layout, state: _State) -> pl.DataFrame:
     if {"pcie_rx", "pcie_tx"} & set(typed.columns):
         some = pl.any_horizontal([pl.col(c).is_not_null() for c in ("pcie_rx", "pcie_tx") if c in typed.columns])
         probe = pl.lit(PCIE_PROBE_S) if layout.probes else pl.lit(None, pl.Float64)
-        typed = typed.with_columns(pcie_probe_s=pl.when(some).then(probe).otherwise(None), averaged=some & pl.lit(not layout.probes))
+        typed = typed.with_columns(
+            pcie_probe_s=pl.when(some).then(probe).otherwise(None), pcie_averaged=pl.when(some).then(not layout.probes)
+        )
     return typed.drop("cells", "unsure")
 
 
@@ -456,9 +458,9 @@ def _block(first: int, text: str, state: _State, emit: Emit) -> None:
     if state.first_line is None:
         state.first_line = int(rows["line"][0])
     rows = _cycled(_timed(rows, state), state)
-    if "averaged" in rows.columns:
-        probe = pl.when(pl.col("averaged")).then(pl.lit(state.interval, pl.Float64)).otherwise("pcie_probe_s")
-        rows = rows.with_columns(pcie_probe_s=probe).drop("averaged")
+    if "pcie_averaged" in rows.columns:
+        probe = pl.when(pl.col("pcie_averaged")).then(pl.lit(state.interval, pl.Float64)).otherwise("pcie_probe_s")
+        rows = rows.with_columns(pcie_probe_s=probe)
     emit("gpu_samples", rows.drop("date", "clock", "full", "sod"))
 
 
@@ -558,7 +560,16 @@ _SAMPLES = (
             "gpu_samples": [
                 {"line": 3, "gpu": 0, "cycle": 0, "time": 1741305598.0, "util_gpu": 88.0, "util_mem": 41.0, "temp": 61.0, "mem_temp": None},
                 {"line": 4, "gpu": 1, "cycle": 0, "time": 1741305598.0, "util_gpu": None, "enc": None, "power_w": 64.0},
-                {"line": 7, "gpu": 0, "cycle": 1, "time": 1741305600.0, "pcie_rx": 305.0, "pcie_tx": 91.0, "pcie_probe_s": 0.02},
+                {
+                    "line": 7,
+                    "gpu": 0,
+                    "cycle": 1,
+                    "time": 1741305600.0,
+                    "pcie_rx": 305.0,
+                    "pcie_tx": 91.0,
+                    "pcie_probe_s": 0.02,
+                    "pcie_averaged": False,
+                },
             ],
             "clocks": [{"kind": "local-no-zone", "resolution_s": 1.0, "interval_s": 2.0}],
         },

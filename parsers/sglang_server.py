@@ -308,7 +308,7 @@ _NOISE = (
 # `own`: the lines that count, with the run they belong to. A process named by a Ray prefix is a server of its own, which begins again
 # at each server_args line of that process (the reset is printed before it). A time of day without a date goes on rising past midnight.
 _OWN = """
-dated AS (SELECT coalesce(bool_or(year IS NOT NULL), false) AS has_dates FROM staged),
+WITH dated AS (SELECT coalesce(bool_or(year IS NOT NULL), false) AS has_dates FROM staged),
 days AS (
     SELECT line, max(nights) AS nights FROM (
         SELECT line, sum(CASE WHEN t < before - 43200 THEN 1 ELSE 0 END) OVER (ORDER BY line) AS nights
@@ -326,10 +326,12 @@ days AS (
 ), own AS (
     SELECT k.* REPLACE (v.number AS run) FROM kept k JOIN servers v ON k.plain IS NOT DISTINCT FROM v.plain
         AND k.pid IS NOT DISTINCT FROM v.pid AND k.life IS NOT DISTINCT FROM v.life
-)"""
+)
+FROM own
+"""
 
-_SAMPLES = f"""
-WITH {_OWN}, batches AS (
+_SAMPLES = """
+WITH batches AS (
     SELECT *, coalesce(running_n, mixed_n) AS others,
         sum(CASE WHEN kind = 'prefill' AND coalesce(running_n, mixed_n, 0) = 0 THEN 1 ELSE 0 END) OVER ranked AS wakings,
         lag(kind) OVER ranked AS kind_before
@@ -354,14 +356,13 @@ SELECT line, t AS time, 'sglang' AS server, dp AS engine, who AS rank, run,
 FROM judged ORDER BY line
 """
 
-_EVENTS = f"""
-WITH {_OWN}
+_EVENTS = """
 SELECT line, t AS time, 'sglang' AS server, dp AS engine, run, event AS kind, value, detail FROM own WHERE event IS NOT NULL
 QUALIFY event <> 'fallback' OR row_number() OVER (PARTITION BY run, event, detail ORDER BY line) = 1 ORDER BY line
 """
 
-_CONFIG = f"""
-WITH {_OWN}, args AS (
+_CONFIG = """
+WITH args AS (
     SELECT * FROM own WHERE kind = 'args' QUALIFY row_number() OVER (PARTITION BY run ORDER BY line DESC) = 1
 ), per_rank AS (
     SELECT run, dp, kind, max(line) AS line, min(total_tokens) AS total_tokens, min(limit_n) AS limit_n, min(reduced_n) AS reduced_n,
@@ -439,8 +440,7 @@ SELECT line, 'sglang' AS server, dp AS engine, run, key,
 FROM found WHERE value IS NOT NULL OR num IS NOT NULL ORDER BY line, key, value
 """
 
-_REQUESTS = f"""
-WITH {_OWN}
+_REQUESTS = """
 SELECT line, 'server' AS origin, 'sglang' AS server, dp AS engine, run, 'line ' || CAST(line AS VARCHAR) AS request, t AS finished_at,
     t - (queue_ms + forward_ms) / 1000 AS queued_at, t - forward_ms / 1000 AS started_at, t - post_ms / 1000 AS first_token_at,
     res AS resolution_s, queue_ms, prefill_ms AS prompt_ms, post_ms AS decode_ms, output_n AS output_tokens,
@@ -449,8 +449,8 @@ FROM own WHERE kind = 'request' AND queue_ms + forward_ms < 86400000 -- early bu
 ORDER BY line
 """
 
-_MODELS = f"""
-WITH {_OWN}, loads AS (
+_MODELS = """
+WITH loads AS (
     SELECT run, min(line) AS line, arch, arg_min(quant_algo, line) AS algo, arg_min(quant_type, line) AS quant,
         row_number() OVER (PARTITION BY run ORDER BY min(line)) - 1 AS section
     FROM own WHERE kind = 'weights' GROUP BY run, arch
@@ -558,6 +558,7 @@ PARSER = LineFormat(
     ),
     lines=(*_BATCH_LINES, *_REQUEST_LINES, *_EVENT_LINES, *_CONFIG_LINES),
     noise=_NOISE,
+    prepare={"own": _OWN},
     assemble={
         "server_samples": _SAMPLES,
         "requests": _REQUESTS,

@@ -181,7 +181,7 @@ def _measured(column: str, unless: str) -> str:
 
 
 _STEPS = f"""
-WITH judged AS ({_JUDGED}), rows_of AS (
+WITH rows_of AS (
     SELECT
         line, CASE WHEN cap > 0 AND NOT cap_open THEN cap END AS concurrency, rate AS rate_rps, completed, failed, wall_s,
         {_measured("req_s", "FALSE")}, {_measured("input_tokens", "FALSE")}, {_measured("output_tokens", "unusable")},
@@ -211,7 +211,7 @@ def _odd(kind: str, when: str, note: str) -> str:
     return f"SELECT min(line) AS line, '{kind}' AS kind, count(*) AS n, '{note}' AS note FROM judged WHERE {when} HAVING count(*) > 0"
 
 
-_QUALITY = f"WITH judged AS ({_JUDGED}) " + " UNION ALL ".join(
+_QUALITY = " UNION ALL ".join(
     (
         _odd("all-failed", "NOT any_ok", "No request of the run succeeded: its zeros are no measurements."),
         _odd(
@@ -385,6 +385,7 @@ PARSER = LineFormat(
     server="vllm",
     lines=(*_COUNTS, *_LATENCIES, *_THROUGHPUT),
     noise=_NOISE,
+    prepare={"judged": _JUDGED},
     assemble={"bench_steps": _STEPS, "quality": _QUALITY},
     samples=SAMPLES,
 )

@@ -521,7 +521,7 @@ _NOISE = (
 # a data-parallel server initialises several engines: a run begins at a banner, an argument or a configuration line that comes after
 # service, or again. Rows of a process that never shows a line of the API server join the run that was started before them.
 _PLACED = """
-facts AS (
+WITH facts AS (
     SELECT *, run AS process, coalesce(kind IN ('version', 'args', 'config'), false) AS starting,
         CASE kind WHEN 'version' THEN 0 WHEN 'args' THEN 1 WHEN 'config' THEN 2 ELSE 3 END AS stage
     FROM staged
@@ -562,10 +562,12 @@ facts AS (
                 THEN coalesce(p.t, CASE WHEN p.outer_kind IN (SELECT outer_kind FROM outer_clock) THEN p.outer_t END)
              WHEN tie.spread < 60 THEN p.outer_t + tie.shift ELSE p.t END AS at_s
     FROM placed_local p JOIN numbered n USING (process, local) LEFT JOIN tie ON true
-)"""
+)
+FROM placed
+"""
 
-_SAMPLES = f"""
-WITH {_PLACED}, lines AS (
+_SAMPLES = """
+WITH lines AS (
     SELECT *, coalesce(engine_no, CASE WHEN kind = 'iteration' THEN eng END) AS engine,
         CASE WHEN head IS NOT NULL THEN 2 WHEN other_head IS NOT NULL THEN 1 ELSE 0 END AS standing
     FROM placed WHERE kind IN ('stats', 'first stats', 'v0 prefix', 'spec', 'v0 spec', 'iteration')
@@ -604,8 +606,8 @@ SELECT * EXCLUDE (kind, glued) FROM measured WHERE kind NOT IN ('spec', 'v0 spec
     glued NULLS FIRST
 """
 
-_EVENTS = f"""
-WITH {_PLACED}, told AS (
+_EVENTS = """
+WITH told AS (
     SELECT *, row_number() OVER (PARTITION BY run, event, detail, kind ORDER BY line) AS nth FROM placed
 )
 SELECT line, 'vllm' AS server, CAST(eng AS INTEGER) AS engine, run, at_s AS "time", event AS kind, number AS "value",
@@ -667,11 +669,13 @@ def _printed(number: str) -> str:
     return f"CASE WHEN {number} = floor({number}) THEN CAST(CAST({number} AS BIGINT) AS VARCHAR) ELSE printf('%.6g', {number}) END"
 
 
+_RANKED = """
+SELECT *, CASE kind WHEN 'config' THEN 0 WHEN 'args' THEN 2 ELSE 1 END * 1000000000000 + line AS rank FROM placed
+WHERE kind NOT IN ('access', 'arrival', 'cancel', 'iteration')
+"""
+
 _CONFIG = f"""
-WITH {_PLACED}, ranked AS (
-    SELECT *, CASE kind WHEN 'config' THEN 0 WHEN 'args' THEN 2 ELSE 1 END * 1000000000000 + line AS rank FROM placed
-    WHERE kind NOT IN ('access', 'arrival', 'cancel', 'iteration')
-), hints(generation, source_line, v_lo, v_hi, words) AS (VALUES {_HINTS}
+WITH hints(generation, source_line, v_lo, v_hi, words) AS (VALUES {_HINTS}
 ), guesses AS (
     SELECT s.run, min(s.line) AS line, min(h.v_lo) AS v_lo, max(h.v_hi) AS v_hi, any_value(h.words) AS words
     FROM (SELECT run, min(line) AS line, v0_line, v1_line FROM ranked WHERE kind = 'stats' GROUP BY run, v0_line, v1_line) s
@@ -784,8 +788,7 @@ SELECT line, 'vllm' AS server, CAST(engine AS INTEGER) AS engine, run, key,
 FROM found WHERE coalesce(word, CAST(num AS VARCHAR)) IS NOT NULL ORDER BY line, key, engine
 """
 
-_MODELS = f"""
-WITH {_PLACED}
+_MODELS = """
 SELECT min(line) AS line, arg_min(model_name, line) AS name, arg_min(arch, line) AS arch, run, 0 AS section, nullif(lower(arg_min(quant,
     line)), 'none') AS quantisation
 FROM placed WHERE kind IN ('config', 'arch') GROUP BY run HAVING bool_or(model_name IS NOT NULL OR arch IS NOT NULL) ORDER BY line
@@ -963,6 +966,7 @@ PARSER = LineFormat(
     ),
     lines=(*_STATISTICS, *_CONFIG_LINES, *_EVENT_LINES),
     noise=_NOISE,
+    prepare={"placed": _PLACED, "ranked": _RANKED},
     assemble={"server_samples": _SAMPLES, "server_events": _EVENTS, "server_config": _CONFIG, "models": _MODELS},
     samples=(
         Sample(

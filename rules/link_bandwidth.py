@@ -26,7 +26,7 @@ FACTS = """
 WITH counters AS (
     SELECT
         scope_id, gpu, host, avg(pcie_rx) AS rx, avg(pcie_tx) AS tx, count(*) AS n, avg(sm_active) AS sm_active, avg(util_gpu) AS util_gpu,
-        bool_and(pcie_probe_s > 0.02) AS averaged, min({'source_id': source_id, 'line': line}, 1) AS ev
+        min({'source_id': source_id, 'line': line}, 1) AS ev
     FROM main.samples_in_load WHERE coalesce(pcie_rx, pcie_tx) IS NOT NULL GROUP BY scope_id, gpu, host
 ), link AS (
     SELECT

@@ -1,6 +1,8 @@
--- Requests as a client or saved responses tell them, per scope: bound files, the step of that concurrency, else the regime or trace.
+-- Requests as a client or saved responses tell them, per scope: files that are bound or named for a step, the step of that concurrency, else the regime or trace.
 WITH told AS (
-    SELECT r.*, b.label AS bound FROM main.requests r LEFT JOIN main.bindings b USING (source_id) WHERE r.origin IN ('client', 'file')
+    SELECT r.*, coalesce(b.label, n.label) AS bound
+    FROM main.requests r LEFT JOIN main.bindings b USING (source_id) LEFT JOIN main.step_names n USING (source_id)
+    WHERE r.origin IN ('client', 'file')
 )
 SELECT
     coalesce(

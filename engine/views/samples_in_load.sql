@@ -1,6 +1,6 @@
 -- GPU samples per scope. `placed` says how a sample got there: given (the user vouches for it), clock (it lies inside the load by more
 -- than the driver window, the power window of 1 s and both uncertainties), estimated (the same, on a clock that is only estimated) or
--- unplaced (the trace holds it). `phase` where the server tells it.
+-- unplaced (the trace holds it, or the step that its name tells). `phase` where the server tells it.
 WITH free AS (
     SELECT g.*, coalesce(c.uncertainty_s, 1) AS own_unc_s, coalesce(c.estimated, FALSE) AS own_estimated, coalesce(g.window_s, 1) + 1 AS margin_s
     FROM main.gpu_samples g LEFT JOIN main.clocks c USING (source_id)
@@ -10,7 +10,8 @@ WITH free AS (
     FROM free f ASOF JOIN (FROM main.scope_windows ORDER BY began) w ON f.time >= w.began
     WHERE f.time >= w.began + f.margin_s + f.own_unc_s + w.unc_s AND f.time <= w.ended - f.own_unc_s - w.unc_s
 ), loose AS (
-    SELECT 0 AS scope_id, 'unplaced' AS placed, f.* FROM free f
+    SELECT coalesce(sc.scope_id, 0) AS scope_id, 'unplaced' AS placed, f.*
+    FROM free f LEFT JOIN main.step_names n USING (source_id) LEFT JOIN main.scopes sc ON sc.kind = 'step' AND sc.label = n.label
     WHERE f.time IS NULL OR NOT EXISTS (FROM main.scope_windows) OR f.source_id IN (FROM main.unplaceable)
 ), phased AS (
     -- one inequality with one side on each side: anything else makes the join quadratic

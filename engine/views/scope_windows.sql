@@ -1,9 +1,11 @@
--- The stretches of time of each scope on the common axis: requests matched to a step (or alone, for one stream) and benchmarks with a
--- start time, joined where they overlap, and the load windows of a regime without what a step covers: a moment belongs to one scope.
+-- The stretches of time of each scope on the common axis: requests matched to a step (or alone, for one stream), load that a name or a
+-- bound recording ties to a step, and benchmarks with a start time, joined where they overlap, and the load windows of a regime without what a step covers: a moment belongs to one scope.
 WITH stepped AS (
     SELECT r.scope_id, r.started_at AS began, r.finished_at AS ended, coalesce(c.uncertainty_s, 1) AS unc_s, coalesce(c.estimated, FALSE) AS estimated
     FROM main.requests_in_scope r LEFT JOIN main.clocks c USING (source_id)
     WHERE r.how IN ('matched to the step', 'alone in the server') AND r.started_at IS NOT NULL AND r.finished_at > r.started_at
+    UNION ALL
+    SELECT sc.scope_id, w.began, w.ended, w.unc_s, w.estimated FROM main.load_windows w JOIN main.scopes sc ON sc.kind = 'step' AND sc.label = w.label
     UNION ALL
     SELECT sc.scope_id, b.started_at, b.finished_at, coalesce(c.uncertainty_s, 1) + 2, coalesce(c.estimated, FALSE)
     FROM main.bench_steps b

@@ -4,8 +4,10 @@ WITH numbers AS (
     SELECT series_key, any_value(series_name) AS series_name, any_value(n_series) AS n_series, concurrency
     FROM main.bench_series GROUP BY series_key, concurrency
 ), stated AS (
-    -- a `c=N` stated in [during] that no step has makes a scope of its own
-    SELECT DISTINCT label, TRY_CAST(regexp_extract(label, '^c=([0-9.]+)$', 1) AS DOUBLE) AS concurrency FROM main.bindings
+    -- a `c=N` that no step has, stated in [during] or by the name of a folder or file, makes a scope of its own
+    SELECT DISTINCT label, TRY_CAST(regexp_extract(label, '^c=([0-9.]+)$', 1) AS DOUBLE) AS concurrency, 'given' AS origin FROM main.bindings
+    UNION ALL
+    SELECT DISTINCT label, concurrency, 'estimated' FROM main.step_names WHERE label NOT IN (SELECT label FROM main.bindings)
 ), labelled AS (
     SELECT
         series_key, concurrency, CASE WHEN n_series > 1 THEN series_name END AS series,
@@ -13,7 +15,7 @@ WITH numbers AS (
         'offered by the sweep' AS streams_origin
     FROM numbers
     UNION ALL
-    SELECT NULL, concurrency, NULL, 'c=' || printf('%g', concurrency), 'given'
+    SELECT NULL, concurrency, NULL, 'c=' || printf('%g', concurrency), origin
     FROM stated
     WHERE concurrency IS NOT NULL AND 'c=' || printf('%g', concurrency) NOT IN (
         SELECT CASE WHEN n_series > 1 THEN series_name || '/' ELSE '' END || 'c=' || printf('%g', concurrency) FROM numbers

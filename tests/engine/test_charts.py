@@ -42,7 +42,6 @@ def axis_store(clocks: list[dict[str, Any]], samples_of: dict[str, list[dict[str
             here = [{k: v for k, v in r.items() if k != "source"} for r in rows if r["source"] == row["name"]]
             if here:
                 store.insert(table, pl.DataFrame(here, infer_schema_length=None), n)
-    store.con.execute("CREATE TABLE main.bindings (source_id INTEGER, label VARCHAR)")
     _judgeable(store, Collected(), Given(), Settings())
     return store
 
@@ -54,7 +53,6 @@ def store_of(**tables: list[dict[str, Any]]) -> Store:
     store.insert("sources", pl.DataFrame({"name": ["a.log"], "status": ["read"]}), 0)
     for name, rows in tables.items():
         store.insert(name, pl.DataFrame(rows, infer_schema_length=None), 0)
-    store.con.execute("CREATE TABLE main.bindings (source_id INTEGER, label VARCHAR)")
     _judgeable(store, Collected(), Given(), Settings())
     return store
 

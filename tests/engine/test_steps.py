@@ -30,7 +30,6 @@ def matched(rows: list[Row], requests: list[Request], sent: list[float | None] |
     start, end, tokens = zip(*requests)
     served = {"line": range(1, len(requests) + 1), "started_at": start, "finished_at": end, "output_tokens": tokens}
     store.insert("requests", pl.DataFrame(served).with_columns(origin=pl.lit("server"), status=pl.lit("ok"), run=pl.lit(0)), 1)
-    store.con.execute("CREATE TABLE main.bindings (source_id INTEGER, label VARCHAR)")
     clock.align(store, {}, {}, None)
     join.join(store, ("bench_series",))
     steps.match_steps(store)

@@ -26,7 +26,6 @@ def drawn(**tables: list[dict[str, Any]]) -> list[str]:
     store.insert("sources", pl.DataFrame({"name": ["a.log"], "status": ["read"]}), 0)
     for name, rows in tables.items():
         store.insert(name, pl.DataFrame(rows, infer_schema_length=None), 0)
-    store.con.execute("CREATE TABLE main.bindings (source_id INTEGER, label VARCHAR)")
     _judgeable(store, Collected(), Given(), Settings())
     text = strips.draw(SimpleNamespace(store=store))  # type: ignore[arg-type]
     store.close()

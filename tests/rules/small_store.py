@@ -29,7 +29,6 @@ def store_of(during: dict[int, str] | None = None, zone: dict[int, str] | None =
     _insert(store, "clocks", [{"source_id": s, "line": 1, "kind": (zone or {}).get(s, "utc"), "resolution_s": 0.1} for s in sources])
     for name, rows in tables.items():
         _insert(store, name, [{"source_id": 0, "line": n, **row} for n, row in enumerate(rows, 1)])
-    store.con.execute("CREATE TABLE main.bindings (source_id INTEGER, label VARCHAR)")
     for source, label in (during or {}).items():
         store.con.execute("INSERT INTO main.bindings VALUES (?, ?)", [source, label])
     clock.align(store, {}, {}, None, claim_edges=False)
