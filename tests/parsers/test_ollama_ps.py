@@ -43,14 +43,24 @@ def test_shares(processor: str, share: tuple[float, float | None] | None, contex
 
 @pytest.mark.parametrize(
     "until",
-    ["4 minutes from now", "About a minute from now", "Less than a second from now", "About an hour from now", "Forever", "Never", "Stopping..."],
+    [
+        "4 minutes from now",
+        "About a minute from now",
+        "Less than a second from now",
+        "About an hour from now",
+        "Forever",
+        "Never",
+        "Stopping...",
+    ],
 )
 def test_context_is_no_part_of_the_time(until: str) -> None:
     assert "context_length" not in config(row("100% GPU", until=until))
     assert config(row("100% GPU", context="32768", until=until))["context_length"] == (32768.0, None)
 
 
-@pytest.mark.parametrize(("size", "mib"), [("5.1 GB", (5.05e9, 5.15e9)), ("42 GB", (42e9, 43e9)), ("849 MB", (849e6, 850e6)), ("7 GB", (7e9, None))])
+@pytest.mark.parametrize(
+    ("size", "mib"), [("5.1 GB", (5.05e9, 5.15e9)), ("42 GB", (42e9, 43e9)), ("849 MB", (849e6, 850e6)), ("7 GB", (7e9, None))]
+)
 def test_sizes_are_intervals_of_thousands(size: str, mib: tuple[float, float | None]) -> None:
     lo, hi = config(row("100% GPU", size))["model_memory_mib"]
     assert lo == pytest.approx(mib[0] / 2**20) and (hi == pytest.approx(mib[1] / 2**20) if mib[1] else hi is None)

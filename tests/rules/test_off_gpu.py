@@ -187,6 +187,7 @@ def test_a_log_that_contradicts_the_share_leaves_it_open() -> None:
 def test_a_file_of_its_own_speaks_of_ollamas_requests_only(server: str, verdict_: str) -> None:
     apart = [{**row, "source_id": 1} for row in ps(0.475, 0.485)]
     found = verdict(
-        RULE, store_of(server_config=apart, requests=served([(1000.0, 1040.0)], server=server), models=[{"source_id": 0, "section": 0, **MODEL}])
+        RULE,
+        store_of(server_config=apart, requests=served([(1000.0, 1040.0)], server=server), models=[{"source_id": 0, "section": 0, **MODEL}]),
     )
     assert found.verdict == verdict_
