@@ -10,7 +10,7 @@ Why it matters
 How it decides
     Confirmed by the server's own log: weight bytes in CPU buffers of at least 5 % of the weights. Buffers that map a file can be
     larger than what is used of them, so the low end is what the cards' buffers leave of the file, and the token embedding, which
-    stays on the CPU in health, is taken off at its largest (262144 tokens of 16 bit). Without buffer sizes, a fifth of the layers
+    stays on the CPU in health, is taken off at its largest (16 bit, 262144 tokens where the log does not tell them). Without buffer sizes, a fifth of the layers
     counts, or the share of memory that `ollama ps` prints, again without the embedding. Or: tokens flow while all cards together hold less than half of the weights, if the log shows that no card is missing.
     Ruled out: all layers on the cards, CPU buffers under 5 % (so no experts there either), or nothing on the CPU by `ollama ps`; and
     the cards hold at least the weights.
@@ -50,8 +50,8 @@ WITH settings AS MATERIALIZED (
 ), weights AS (
     SELECT file_bytes / 1048576 AS mib, hidden, ev, origin, given FROM main.model_facts
 ), embedding AS (
-    -- the largest token embedding there is: 262144 tokens at 16 bit
-    SELECT 262144 * hidden * 2 / 1048576 AS mib FROM main.model_facts
+    -- at 16 bit, of 262144 tokens where nothing tells the vocabulary
+    SELECT coalesce(vocab, 262144) * hidden * 2 / 1048576 AS mib FROM main.model_facts
 ), placed AS (
     -- Ollama's share of memory. The token embedding is counted with the CPU as soon as one layer is there: it comes off at its largest, for
     -- an unknown width that of a model of two bits a weight, and never more than 30 % of a model. A log that knows better widens the share

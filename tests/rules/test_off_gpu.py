@@ -55,6 +55,12 @@ def test_the_token_embedding_alone_does_not_count() -> None:
     assert found.numbers["outside_share"][0] == 0
 
 
+def test_a_known_vocabulary_takes_off_its_own_embedding_only() -> None:
+    outside = log(5 * GIB, [36 * GIB], layers_offloaded=81, layers_total=81)
+    assert verdict(RULE, store(outside)).verdict == "cannot-tell", "4 GiB may be the embedding"
+    assert verdict(RULE, store(outside, model={**MODEL, "vocab": 32000.0})).verdict == "confirmed"
+
+
 def test_a_mapped_buffer_as_large_as_the_file_is_no_proof() -> None:
     """The range of a mapped file goes from the first to the last tensor; the cards hold everything."""
     assert verdict(RULE, store(log(40 * GIB, [39.5 * GIB], layers_offloaded=81, layers_total=81))).verdict == "cannot-tell"
