@@ -93,6 +93,7 @@ llama3:70b 9f438cb9cd58 0 B Unknown 4 minutes from now
 PARSER = LineFormat(
     name="ollama-ps",
     server="ollama",
+    timed=False,
     lines=_LINES,
     assemble={"server_config": _CONFIG},
     samples=(

@@ -234,6 +234,7 @@ _BOX = {"server": "tensorrt-llm", "origin": "logged"}
 PARSER = LineFormat(
     name="trtllm-bench-console",
     server="tensorrt-llm",
+    timed=False,
     lines=_LINES,
     noise=_NOISE,
     assemble={"bench_steps": _STEPS, "server_config": _CONFIG},

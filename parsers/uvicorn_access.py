@@ -6,10 +6,10 @@ log. Later vLLM puts `(APIServer pid=1) ` before them, SGLang the time: those ar
 **`server_events`**: access, one row per answered request; `value` is the HTTP status. `server` is NULL, because every Python server and
 every router in front prints these lines alike.
 
-**Traps.** The lines carry no time: `time` is NULL unless docker, journald or kubernetes put one before the line. A streamed answer is logged
-when it starts, any other when it ends, and neither says how long it took: so no request, no latency and no arrival comes out of them,
-only how many were answered and how many of them with an error (see the failures in the report). A request that is never answered is not
-in them. Addresses and query strings are not read.
+**Traps.** The lines carry no time, and one that docker or journald puts before them is of no use: a streamed answer is logged when it starts,
+any other when it ends, and neither says how long it took. So `time` is NULL, and no request, no latency and no arrival comes out of them, only
+how many were answered and how many of them with an error (see the failures in the report). A request that is never answered is not in them.
+Addresses and query strings are not read.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LINES = (
 )
 
 _EVENTS = """
-SELECT line, run, t AS time, kind, value FROM staged ORDER BY line
+SELECT line, run, kind, value FROM staged ORDER BY line
 """
 
 _SAMPLE = """\
@@ -55,6 +55,7 @@ the user wrote INFO:     127.0.0.1:52622 - "POST /generate HTTP/1.1" 200 OK
 PARSER = LineFormat(
     name="uvicorn-access",
     server="",
+    timed=False,
     lines=_LINES,
     noise=(
         "INFO:     Started server process",
