@@ -246,7 +246,9 @@ class GuidellmCsv:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Rows of `bench_steps`, `quality` and one of `clocks`."""
-        counts, tables, headers = Counts(), [], []
+        counts = Counts()
+        tables: list[_Table] = []
+        headers: list[list[str]] = []
         odd = dict.fromkeys(_NOTES, 0)
         for first, last, row, whole in _records(source):
             size = last - first + 1

@@ -103,7 +103,8 @@ class TgiArgs:
 
 
 def _parse(source: Readable, emit: Emit) -> Counts:
-    counts, runs, held, held_line = Counts(), [], "", 1
+    counts, held, held_line = Counts(), "", 1
+    runs: list[_Run] = []
     for first, block in source.blocks():
         text, line = (held + block, held_line) if held else (block, first)
         done = 0

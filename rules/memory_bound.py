@@ -51,7 +51,8 @@ WITH dram AS (
     SELECT
         scope_id, CASE WHEN max(num_lo) FILTER (key = 'layers_offloaded') >= max(num_hi) FILTER (key = 'layers_total') THEN 1 END AS all_layers,
         coalesce(max(num_lo) FILTER (key = 'layers_offloaded') < max(num_hi) FILTER (key = 'layers_total'), FALSE)
-            OR coalesce(max(num_hi) FILTER (key = 'n_gpu_layers') = 0, FALSE) AS layers_off,
+            OR coalesce(max(num_hi) FILTER (key = 'n_gpu_layers') = 0, FALSE)
+            OR coalesce(max(num_hi) FILTER (key = 'memory_on_cpu_share') > 0, FALSE) AS layers_off,
         max(num_lo) FILTER (key = 'cpu_model_mib') * 1048576 AS cpu_bytes
     FROM main.config_in_scope GROUP BY scope_id
 ), held AS (
