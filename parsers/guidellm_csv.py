@@ -212,7 +212,7 @@ class _Table:
 
 def _records(source: Readable) -> Iterator[tuple[int, int, list[str] | None, bool]]:
     """First line, last line, the cells (None where they are no CSV) and whether the record is whole."""
-    text = "".join(block for _, block in source.blocks())
+    text = "".join(block for _, block in source.blocks()).replace("\r\n", "\n").replace("\r", " ")
     reader = csv.reader(io.StringIO(text, newline=""))
     line = 1
     while True:

@@ -29,7 +29,9 @@ def test_samples() -> None:
     test_any_cut_invents_nothing,
     test_any_garbled_character_raises_nothing,
     test_noise_never_raises,
-) = line_tests(PARSER, alphabet="Args {Some(\n2,)} :", derived=("line", "kv_tokens"))
+) = line_tests(
+    PARSER, alphabet="Args {Some(\n2,)} :", derived=("line", "kv_tokens", "key")
+)  # the budget of the argument, where no line below says more
 
 
 @pytest.mark.parametrize("prefix", ["tgi-1  | ", "2025-02-01T10:00:00.000000001Z "])
