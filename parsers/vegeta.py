@@ -231,7 +231,7 @@ def _read_results(source: Readable, out: _Out, emit: Emit, in_json: bool) -> int
             met = met or int(rows["line"][0])
             served = pl.when(pl.col("status") == "ok").then("latency_s").alias("latency_s")
             times = rows.with_columns(
-                finished_at=pl.col("sent_at") + pl.col("latency_s"), origin=pl.lit("client"), resolution_s=pl.lit(1e-6)
+                finished_at=(pl.col("sent_at") + pl.col("latency_s")).round(6), origin=pl.lit("client"), resolution_s=pl.lit(1e-6)
             )
             emit("requests", times.with_columns(served))
     return met
@@ -250,8 +250,8 @@ def _csv_rows(frame: pl.DataFrame) -> pl.DataFrame:
     stamp, code, latency = (text.str.extract(_CSV, n) for n in (1, 2, 3))
     return frame.select(
         "line",
-        sent_at=stamp.cast(pl.Int64, strict=False) / 1e9,
-        latency_s=latency.cast(pl.Float64, strict=False) / 1e9,
+        sent_at=(stamp.cast(pl.Int64, strict=False) / 1e9).round(6),
+        latency_s=(latency.cast(pl.Float64, strict=False) / 1e9).round(9),
         status=_status(code),
     )
 
@@ -263,7 +263,10 @@ def _json_rows(frame: pl.DataFrame) -> pl.DataFrame:
     time = text.str.extract(r'"timestamp":"([0-9T:.Z+-]{20,40})"').str.to_datetime(time_zone="UTC", time_unit="ns", strict=False)
     latency = text.str.extract(r'"latency":([0-9]{1,18}),').cast(pl.Float64, strict=False)
     return frame.select(
-        "line", sent_at=time.dt.epoch("ns") / 1e9, latency_s=latency / 1e9, status=_status(text.str.extract(r'"code":([0-9]{1,3}),'))
+        "line",
+        sent_at=(time.dt.epoch("ns") / 1e9).round(6),
+        latency_s=(latency / 1e9).round(9),
+        status=_status(text.str.extract(r'"code":([0-9]{1,3}),')),
     )
 
 
