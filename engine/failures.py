@@ -38,6 +38,11 @@ UNION ALL
 SELECT source_id, min(line), count(*), any_value(total), 'request', ' ' || status, NULL
 FROM asked WHERE status IN ('failed', 'cancelled') GROUP BY source_id, status
 UNION ALL
+SELECT source_id, min(line) FILTER (value >= 400), count(*) FILTER (value >= 400), count(*), 'request', ' answered with an error',
+    string_agg(DISTINCT CASE WHEN value >= 400 THEN 'HTTP ' || value::INTEGER END, ', ' ORDER BY CASE WHEN value >= 400 THEN 'HTTP ' || value::INTEGER END)
+FROM main.server_events WHERE kind = 'access' AND value IS NOT NULL AND source_id NOT IN (SELECT source_id FROM asked WHERE status = 'failed')
+GROUP BY source_id HAVING count(*) FILTER (value >= 400) > 0
+UNION ALL
 SELECT source_id, min(line), sum(failed)::BIGINT, sum(coalesce(requests, completed + failed)), 'request', ' failed', NULL
 FROM main.bench_steps WHERE failed > 0 AND source_id NOT IN (SELECT source_id FROM asked) GROUP BY source_id
 ORDER BY source_id, line

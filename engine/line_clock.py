@@ -30,7 +30,7 @@ def settle(con: duckdb.DuckDBPyConnection, tasks: Sequence[Task], emit: Emit) ->
     """Put all staged rows on one clock, emit the row of `clocks`, return its kind."""
     from .parse import quality
 
-    kinds = _kinds(con, tasks)
+    kinds = _kinds(con, tasks) if tasks else []
     if not kinds:
         _emit_clock(emit, None, "none", None)
         return "none"

@@ -134,6 +134,8 @@ class LineFormat:
               stamps are peeled: begin it with `^`. It needs a literal of three characters. Lines carry them, or inherit them from
               the last line of the same process and run that matched (`Line.inherit`). A group that took no part makes its column
               unknown again: `^slot (?:id (?P<slot>\\d+) \\|\\s*$)?` is set by a bare header and reset by any other slot line.
+    timed     False: no row of the format has a time. Then its lines take no part in the clock of their source: the time of a container before
+              them is not that of the stamps of another format in the same log.
     noise     literals of lines that are known and carry nothing.
     assemble  table -> SELECT over `staged` (columns: line, run, t, res, stamped, outer_t, kind, the context columns and every
               field of every staged line). SQL never parses text. `t` is the time on the source clock (the stamp; the time of a
@@ -155,6 +157,7 @@ class LineFormat:
     prepare: Mapping[str, str] = field(default_factory=dict)
     assemble: Mapping[str, str] = field(default_factory=dict)
     peel: tuple[str, ...] = ()
+    timed: bool = True
     signature: tuple[str, ...] = ()  # anchors that alone identify the format; default: all anchors
 
     @property

@@ -171,7 +171,7 @@ def _pass(source: Readable, tasks: list[Task], emit: Emit, con: duckdb.DuckDBPyC
     live = [t for t in tasks if t.alive and t.tables]
     for task in live:
         task.drop_unstamped()
-    clock = settle(con, live, emit) if live else None
+    clock = settle(con, [t for t in live if t.matcher.form.timed], emit) if live else None
     readings = []
     for task in tasks:
         if task.counts.matched or task.counts.near_miss:

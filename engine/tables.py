@@ -369,6 +369,8 @@ TABLES: tuple[Table, ...] = (
             C("head_dim", "DOUBLE", "Head dimension."),
             C("experts", "DOUBLE", "Experts per layer."),
             C("experts_per_token", "DOUBLE", "Experts per token."),
+            C("vocab", "DOUBLE", "Tokens of the vocabulary: rows of the token embedding."),
+            C("tied_embedding", "BOOLEAN", "The token embedding is the output head as well."),
             C("kv_bytes_per_token", "DOUBLE", "KV cache per token, all layers.", "B"),
             C("quantisation", "VARCHAR", "Name of the format."),
         ),

@@ -79,7 +79,7 @@ _BOUNDS = {
 }  # fmt: skip
 _HEADER = r"^\s*(?:TIMESTAMP\s+)?GPU\s+(?:XCP\s+)?(?:[A-Z0-9_%]+\s+)*?(?:POWER|GFX_UTIL|GFX%|VRAM_USED|VRAM_USAGE)\b.*$"
 _CSV = r"^(?:timestamp,)?gpu,(?:[a-z0-9_]+,)*(?:gfx_activity|power_usage|socket_power|hotspot_temperature|gfx)\b[a-z0-9_,]*$"
-_CELL = r"(?:N/A(?: (?:%|W|°C|MHz|MB|GB|Mb/s))?|-?[0-9]+(?:\.[0-9]+)?(?:/[0-9.]+)?(?: (?:%|W|°C|Â°C|C|MHz|MB|GB|Mb/s))?|\S+)"
+_CELL = r"(?:N/A(?: (?:%|W|°C|MHz|MB|GB|Mb/s))?|-?[0-9]+(?:\.[0-9]+)?(?:/ ?[0-9.]+)?(?: (?:%|W|°C|Â°C|C|MHz|MB|GB|Mb/s))?|\S+)"
 _ROW = rf"^\s*[0-9]{{1,10}}\s+(?:{_CELL})(?:\s+{_CELL})*\s*$"
 _NOTES = {
     "partition-rows": "rows of partitions were left out: they are shares of one card and must not be added to it",
@@ -148,13 +148,13 @@ def _read(group: pl.DataFrame, header: str, state: _State) -> pl.DataFrame:
         if name in names:
             value = (
                 cell(name)
-                .str.extract(r"^([0-9]+(?:\.[0-9]+)?)(?:/[0-9.]+)?(?: (?:%|W|Â?°?C|MHz|MB|GB))?$", 1)
+                .str.extract(r"^([0-9]+(?:\.[0-9]+)?)(?:/ ?[0-9.]+)?(?: (?:%|W|Â?°?C|MHz|MB|GB))?$", 1)
                 .cast(pl.Float64, strict=False)
             )
             gib = pl.when(cell(name).str.contains(r" GB$")).then(1024.0).otherwise(1.0)
             columns.setdefault(into, []).append(value * gib if into.startswith("mem_u") or into == "mem_total" else value)
             if name == "vram_usage":
-                total = cell(name).str.extract(r"^[0-9.]+/([0-9]+(?:\.[0-9]+)?) ", 1).cast(pl.Float64, strict=False)
+                total = cell(name).str.extract(r"^[0-9.]+/ ?([0-9]+(?:\.[0-9]+)?) ", 1).cast(pl.Float64, strict=False)
                 columns["mem_total"] = [total * gib]
     xcp = cell("xcp").str.extract(r"^([0-9]+)$", 1).cast(pl.Int64) if "xcp" in names else pl.lit(0, pl.Int64)
     typed = {c: pl.coalesce(v) for c, v in columns.items()}

@@ -2,7 +2,8 @@ r"""Times that `curl -w` printed, and `time curl ...` of a shell.
 
 What it reads: lines with a total and another curl time or a status (`resp_2 200 start=15.029838 total=15.029956 size=437`), blocks with one
 label per line (`time_connect: 0.0008`, `Start Transfer Time: 0.065580s`, `Total Time: 28.455154s`), with curl's own names or the usual
-words for them, with dot or comma; and what a shell printed where the text shows that curl was timed (`time curl`) and no block of
+words for them, with dot or comma; the object of `-w '%{json}'`; what a format of variables alone printed where the text shows that format
+(`-w "%{http_code} %{time_total}\n"`); and what a shell printed where the text shows that curl was timed (`time curl`) and no block of
 curl stands right above: `real 0m28.478s` of bash, `real 28.48` of `time -p`, `0:28.48elapsed` and `Elapsed (wall clock) time` of GNU time,
 `... 28.478 total` of zsh, the bare number of `TIMEFORMAT=%3R`, `TotalSeconds` of PowerShell's Measure-Command.
 
@@ -45,18 +46,20 @@ _REAL = re.compile(
     r"|TotalSeconds\s+: (?P<s5>\d{1,6}(?:[.,]\d{1,7})?))$"
 )
 _BARE = re.compile(r"^(\d{1,6}[.,]\d{1,3})$")  # bash with TIMEFORMAT=%R
-_CANDIDATE = (
-    r"(?i)elapsed|^\d+[.,]\d{1,3}$|total|transfer|ttfb|first.byte|lookup|dns|connect|redirect|\btls\b|\bssl\b|http|code|status|^real\s"
-)
+_JSON_TOTAL = re.compile(r'"time_total": ?(\d{1,6}\.\d{6})(?=[,}])')
+_JSON_OTHER = re.compile(r'"time_(?:starttransfer|namelookup|connect)": ?(\d{1,6}\.\d{6})(?=[,}])')
+_JSON_CODE = re.compile(r'"(?:http_code|response_code)": ?(\d{3})(?=[,}])')
+_FORMAT = re.compile(r"""(?:-w|--write-out)[ =]?(?:"([^"\n]{1,300})"|'([^'\n]{1,300})')""")
+_CANDIDATE = r"(?i)elapsed|\d\.\d{6}|^\d+[.,]\d{1,3}$|total|transfer|ttfb|first.byte|lookup|dns|connect|redirect|\btls\b|\bssl\b|http|code|status|^real\s"
 
 
 class _State:
     """The block of labels that is open, and the rows so far."""
 
-    def __init__(self, shell: bool, bare: bool = False) -> None:
+    def __init__(self, shell: bool, bare: bool = False, shape: re.Pattern[str] | None = None) -> None:
         self.counts = Counts()
         self.rows: list[Row] = []
-        self.shell, self.bare = shell, bare
+        self.shell, self.bare, self.shape = shell, bare, shape
         self.block: list[tuple[int, str, float]] = []  # line, what, seconds
         self.code: str | None = None
         self.last_end = -BLOCK_LINES
@@ -104,7 +107,7 @@ class _State:
         """One transfer on one line."""
         total = _TOTAL_IN.search(text)
         if total is None:
-            return False
+            return self._unlabelled(line, text, whole)
         others = [_seconds(m[1]) for m in _OTHER_IN.finditer(text)]
         code = _CODE.search(text) or _BARE_CODE.match(text)
         if not others and not (code and "time_total" in text.lower()):
@@ -119,6 +122,24 @@ class _State:
         self.counts.matched += 1
         self.last_end = line
         self.add(line, _seconds(total[1]), code[1] if code else None)
+        return True
+
+    def _unlabelled(self, line: int, text: str, whole: bool) -> bool:
+        """The object of `%{json}`, or the values of a format that the text shows."""
+        total, others, status = _JSON_TOTAL.search(text), _JSON_OTHER.findall(text), _JSON_CODE.search(text)
+        if total and others:
+            seconds, code = _seconds(total[1]), status[1] if status else None
+        elif self.shape and (found := self.shape.fullmatch(text.rstrip())):
+            seconds, code, others = _seconds(found["total"]), found.groupdict().get("code"), []
+        else:
+            return False
+        if not whole or any(_seconds(part) > seconds + 1e-6 for part in others):
+            self.near(line, "a part that lasts longer than the total" if whole else "the line is cut")
+            return True
+        self.close()
+        self.counts.matched += 1
+        self.last_end = line
+        self.add(line, seconds, code)
         return True
 
     def _real(self, line: int, text: str, whole: bool) -> bool:
@@ -165,6 +186,21 @@ def _timed_by_shell(text: str) -> bool:
 
 def _bare_times(text: str) -> bool:
     return re.search(r"TIMEFORMAT=['\"]?%\d?R", text) is not None
+
+
+def _shape(text: str) -> re.Pattern[str] | None:
+    """What the lines of the last format in the text look like, where it is one line of nothing but variables, a total among them."""
+    for found in reversed(_FORMAT.findall(text)):
+        said = re.sub(r"(?:\\n)+$", "", found[0] or found[1])
+        if "%{time_total}" not in said or re.search(r"[A-Za-z]", re.sub(r"%\{\w+\}|\\t", "", said)) or "\\n" in said:
+            continue
+        shape = re.escape(said.replace("\\t", "\t"))
+        shape = shape.replace(re.escape("%{time_total}"), r"(?P<total>\d{1,6}\.\d{6})", 1)
+        for code in ("http_code", "response_code"):
+            shape = shape.replace(re.escape(f"%{{{code}}}"), r"(?P<code>\d{3})", 1) if "(?P<code>" not in shape else shape
+        shape = re.sub(r"%\\\{time_\w+\\\}", r"\\d{1,6}\\.\\d{6}", shape)
+        return re.compile(re.sub(r"%\\\{\w+\\\}", r"\\S{1,300}", shape))
+    return None
 
 
 _SAMPLES = (
@@ -218,9 +254,13 @@ class CurlTimes:
     def claims(self, head: Head) -> Claim | Refusal | None:
         """At least one transfer in the head."""
         text = head.text
-        if not re.search(r"(?i)total(?:[ _]time)?\s*[:=]\s*\d|^real\s|elapsed|% cpu|TIMEFORMAT=|^TotalSeconds\s", text, re.M):
+        if not re.search(
+            r"(?i)time_total\"?:|%\{time_total\}|total(?:[ _]time)?\s*[:=]\s*\d|^real\s|elapsed|% cpu|TIMEFORMAT=|^TotalSeconds\s",
+            text,
+            re.M,
+        ):
             return None
-        state = _State(_timed_by_shell(text), _bare_times(text))
+        state = _State(_timed_by_shell(text), _bare_times(text), _shape(text))
         _read(1, text if text.endswith("\n") else text + "\n", state)
         state.close()
         if state.rows:
@@ -231,7 +271,8 @@ class CurlTimes:
         """Emit `requests`."""
         import polars as pl
 
-        state = _State(_timed_by_shell(source.head().text), _bare_times(source.head().text))
+        head = source.head().text
+        state = _State(_timed_by_shell(head), _bare_times(head), _shape(head))
         for first, block in source.blocks():
             _read(first, block, state)
         state.close()

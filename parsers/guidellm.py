@@ -1,8 +1,8 @@
-"""`benchmarks.json` of guidellm, versions 0.2 to 0.7.
+"""`benchmarks.json` and `benchmarks.yaml` of guidellm, versions 0.2 to 0.7.
 
-**Reads** the JSON report of `guidellm benchmark run` (`--output-path benchmarks.json`, later `--outputs json`), whole: one object that
-holds every benchmark of the run and every request of each. The reports of 0.1, the YAML, CSV and HTML forms are not read;
-the console tables are read by guidellm-console.
+**Reads** the report of `guidellm benchmark run` (`--output-path benchmarks.json`, later `--outputs json` or `yaml`), whole: one object that
+holds every benchmark of the run and every request of each. The reports of 0.1 and the HTML form are not read; the CSV is read by
+guidellm-csv, the console tables by guidellm-console.
 
 **`bench_steps`**, one row per benchmark:
 
@@ -20,16 +20,19 @@ the benchmark. The file holds more requests than the totals: those of warm-up an
 
 **Traps.** `queued` and `queued_time_avg` are guidellm's own prefetch, up to minutes before the request was sent: never a server queue, and
 not read. A request has two events per token on some servers, so no count of iterations is used. Requests may be sampled or stripped.
+A YAML report may be cut anywhere and still be YAML: a benchmark that lacks the keys which are written last gives nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..engine.json_objects import Json, JsonLines, json_keys, json_objects, nested, num, pos
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import Row, send_note, send_rows
+from ..engine.yaml_objects import yaml_object
 
 __all__ = ["PARSER"]
 
@@ -48,7 +51,8 @@ def _load(benchmark: Json) -> tuple[float | None, float | None]:
     strategy = (
         nested(benchmark, "config", "strategy") or nested(benchmark, "args", "strategy") or nested(benchmark, "scheduler", "strategy")
     )
-    kind = strategy.get("type_", strategy.get("type"))
+    profile = nested(benchmark, "config", "profile")
+    kind = next((k for held in (strategy, profile) for name in ("type_", "type", "kind") if isinstance(k := held.get(name), str)), None)
     streams, cap = pos(strategy.get("streams")), pos(strategy.get("max_concurrency"))
     if kind == "synchronous":
         return 1.0, None
@@ -120,6 +124,30 @@ def _requests(benchmark: Json, row: Row, run: int) -> list[Row]:
     return out
 
 
+# --- the report ------------------------------------------------------------------------------------------------------------------------
+
+_INNER = {"strategy", "scheduler_state", "run_stats", "request_loader", "request_totals", "scheduler_metrics"}
+_LAST = ("start_time", "type_")  # YAML is written with sorted keys
+
+
+def _yaml_keys(text: str) -> set[str]:
+    """Names of keys in the first part of a report in YAML; none where the text is none."""
+    first = text.lstrip("\ufeff\r\n -").split("\n", 1)[0].rstrip()
+    if first not in ("args:", "benchmarks:", "config:", "metadata:"):
+        return set()
+    return set(re.findall(r"(?m)^[ -]*([a-z][a-z0-9_]*):(?: |\r?$)", text))
+
+
+def _reports(lines: JsonLines) -> Iterator[tuple[int, int, Json | None]]:
+    """The reports of a source with their first and last line; None for one that is cut or garbled."""
+    if not _yaml_keys(lines.source.head().text):
+        yield from json_objects(lines)
+        return
+    text = "".join(lines.blocks())
+    whole = text if text.endswith("\n") else text[: text.rfind("\n") + 1]
+    yield 1, max(lines.total + lines.open, 1), yaml_object(whole.lstrip("\ufeff").replace("\r\n", "\n"))
+
+
 class Guidellm:
     """Reports of guidellm; see the module's page."""
 
@@ -131,9 +159,8 @@ class Guidellm:
         return SAMPLES
 
     def claims(self, head: Head) -> Claim | Refusal | None:
-        keys = json_keys(head.text)
-        inner = {"strategy", "scheduler_state", "run_stats", "request_loader", "request_totals", "scheduler_metrics"} & keys
-        if "benchmarks" in keys and inner:
+        keys = json_keys(head.text) or _yaml_keys(head.text)
+        if "benchmarks" in keys and _INNER & keys:
             return Claim(92, "a report of guidellm")
         if "guidellm_version" in keys:
             return (
@@ -146,13 +173,17 @@ class Guidellm:
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Rows of `bench_steps`, `requests` and one of `clocks`. A cut or garbled report is a near miss."""
         lines = JsonLines(source)
+        in_yaml = bool(_yaml_keys(source.head().text))
         steps: list[Row] = []
-        for first, last, doc in json_objects(lines):
+        for first, last, doc in _reports(lines):
             if doc is None:
                 lines.near(first, "a report that is cut or garbled")
                 continue
             held = doc.get("benchmarks")
             found = [b for b in held if isinstance(b, dict) and isinstance(b.get("metrics"), dict)] if isinstance(held, list) else []
+            if in_yaml and found and not all(key in found[-1] for key in _LAST):
+                lines.near(first, "a report that is cut: its last benchmark is not whole")
+                found.pop()
             if found:
                 lines.add(first, last, "matched")
             for benchmark in found:
@@ -260,6 +291,98 @@ SAMPLES: tuple[Sample, ...] = (
         },
         "0.2 and 0.3",
         name="benchmarks.json",
+    ),
+    Sample(
+        """\
+args:
+  backend: openai_http
+  data:
+  - prompt_tokens=64,output_tokens=100
+  profile: concurrent
+benchmarks:
+- config:
+    profile:
+      streams: &id001
+      - 4
+      type_: concurrent
+    strategy:
+      max_concurrency: 4
+      streams: 4
+      type_: concurrent
+  duration: 60.0
+  end_time: 1772000070.0
+  metrics:
+    output_tokens_per_second:
+      successful:
+        mean: 50.5
+        percentiles:
+          p50: 50.0
+      total:
+        mean: 51.5
+    request_latency:
+      successful:
+        mean: 7.5
+        percentiles:
+          p99: 9.5
+    request_totals:
+      errored: 0
+      incomplete: 1
+      successful: 30
+      total: 31
+    time_to_first_token_ms:
+      successful:
+        mean: 80.5
+        percentiles:
+          p50: 70.5
+          p99: 200.5
+  requests:
+    errored: []
+    incomplete: []
+    successful:
+    - info:
+        timings:
+          request_end: 1772000019.75
+          request_start: 1772000012.25
+          first_token_iteration: 1772000012.75
+      output: 'a text of several lines
+
+        with: a key'
+      output_tokens: 100
+      prompt_tokens: 64
+      request_latency: 7.5
+  scheduler_state:
+    node_id: 0
+  start_time: 1772000010.0
+  type_: generative_benchmark
+""",
+        {
+            "bench_steps": [
+                {
+                    "line": 1,
+                    "concurrency": 4.0,
+                    "requests": 31.0,
+                    "completed": 30.0,
+                    "wall_s": 60.0,
+                    "aggregate_tok_s": 51.5,
+                    "e2e_mean_ms": 7500.0,
+                    "e2e_p99_ms": 9500.0,
+                    "ttft_mean_ms": 80.5,
+                    "ttft_p50_ms": 70.5,
+                }
+            ],
+            "requests": [
+                {
+                    "sent_at": 1772000012.25,
+                    "first_token_at": 1772000012.75,
+                    "finished_at": 1772000019.75,
+                    "output_tokens": 100.0,
+                    "ttft_s": 0.5,
+                }
+            ],
+            "clocks": [{"kind": "utc"}],
+        },
+        "0.2 to 0.7, yaml",
+        name="benchmarks.yaml",
     ),
 )
 

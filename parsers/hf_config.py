@@ -13,6 +13,7 @@ language model in `text_config` (`llm_config`, `language_config`, `thinker_confi
 | `head_dim`, else width over heads for families that define it so | `head_dim` |
 | `num_experts`, `n_routed_experts`, `num_local_experts`; 0 for families known to have none | `experts` |
 | `num_experts_per_tok`, `num_experts_per_token`, `top_k_experts` | `experts_per_token` |
+| `vocab_size`; `tie_word_embeddings` | `vocab`; `tied_embedding` |
 | `quantization_config.quant_method` (modelopt: `quant_algo`), without one `torch_dtype` or `dtype` | `quantisation` |
 
 `kv_bytes_per_token` is for a cache of 16 bit: 2 x layers x KV heads x head dimension elements, or with a latent cache (`kv_lora_rank`, MLA)
@@ -243,6 +244,9 @@ def _model(doc: Json, line: int) -> Row:
     row["experts"], row["experts_per_token"] = _experts(shape, kind)
     row["kv_bytes_per_token"] = _kv_bytes(row, shape)
     row["quantisation"] = _quantisation(doc, shape)
+    row["vocab"] = _whole(shape, "vocab_size")
+    tied = {held for part in (doc, shape) if isinstance(held := part.get("tie_word_embeddings"), bool)}
+    row["tied_embedding"] = tied.pop() if len(tied) == 1 else None
     if not inside and not row["section"]:
         row["params_total_b"], row["params_active_b"] = _parameters(shape, kind, row)
     return row
@@ -315,6 +319,8 @@ SAMPLES: tuple[Sample, ...] = (
             "arch": "llama",
             "layers": 10.0,
             "hidden": 1024.0,
+            "vocab": 50000.0,
+            "tied_embedding": False,
             "kv_heads": 4.0,
             "head_dim": 64.0,
             "experts": 0.0,

@@ -3,7 +3,7 @@ r"""KTransformers' own server: one performance line per request (before its serv
 How to get one: `ktransformers --model_path ... 2>&1 | tee kt.log`. Logs of the later SGLang-based server are SGLang logs.
 
 Versions 0.2: `2025-02-21 04:44:54,330 INFO /.../base.py[64]: Performance(T/s): prefill a, decode b. Time(s): tokenize c, prefill d,
-decode e`, with or without time and level.
+decode e`, with or without time and level, or the message alone as people paste it.
 
 Tables
 - `requests` (origin server): prompt_ms, decode_ms as printed. prompt_tokens and output_tokens: rate times time where that is a whole number
@@ -27,7 +27,7 @@ _LINES = (
         "performance",
         into="requests*",
         anchor="Performance(T/s): ",
-        after=r"^(?:INFO )?[\w./-]*\.py\[\d+\]: $",
+        after=r"^(?:(?:INFO )?[\w./-]*\.py\[\d+\]: )?$",
         fields={
             "prefill_rate": Num(rf"\(T/s\): prefill {_N},"),
             "decode_rate": Num(rf"\(T/s\): prefill {_ANY}, decode {_N}\. "),

@@ -474,7 +474,18 @@ _MODEL_LINES = (
         anchor=tuple(
             f"{label}: {key}"
             for label in ("print_info", "llm_load_print_meta")
-            for key in ("arch", "n_layer ", "n_embd ", "n_head_kv ", "n_embd_head_k ", "n_expert", "model ", "file ", "general.name")
+            for key in (
+                "arch",
+                "n_layer ",
+                "n_embd ",
+                "n_head_kv ",
+                "n_embd_head_k ",
+                "n_expert",
+                "n_vocab ",
+                "model ",
+                "file ",
+                "general.name",
+            )
         ),
         after=r"^$",
         fields={
@@ -482,6 +493,7 @@ _MODEL_LINES = (
             "model_name": Text(r": general\.name += (\S[^\t]{0,80}?)\s*$"),
             "layers": Int(r": n_layer += (\d+)"),
             "hidden": Int(r": n_embd += (\d+)"),
+            "vocab": Int(r": n_vocab += (\d+)"),
             "kv_heads": Int(r": n_head_kv += (\d+)"),
             "head_dim": Int(r": n_embd_head_k += (\d+)"),
             "experts": Int(r": n_expert += (\d+)"),
@@ -811,7 +823,8 @@ WITH caches AS (
         coalesce(arg_max(size_gib, line), arg_max(size_mib, line)) AS file_bytes, arg_max(bpw, line) AS bits_per_weight,
         arg_max(layers, line) AS layers, arg_max(hidden, line) AS hidden, arg_max(kv_heads, line) AS kv_heads, arg_max(head_dim, line)
             AS head_dim,
-        arg_max(experts, line) AS experts, arg_max(experts_used, line) AS experts_per_token, arg_max(quantisation, line) AS quantisation
+        arg_max(experts, line) AS experts, arg_max(experts_used, line) AS experts_per_token, arg_max(quantisation, line) AS quantisation,
+        nullif(arg_max(vocab, line), 0) AS vocab
     FROM sectioned GROUP BY run, section HAVING bool_or(kind IN ('gguf', 'meta')) AND coalesce(arch, CAST(layers AS VARCHAR),
         CAST(params_total_b AS VARCHAR), CAST(file_bytes AS VARCHAR), CAST(hidden AS VARCHAR)) IS NOT NULL
 ), last_load AS (
@@ -821,7 +834,7 @@ WITH caches AS (
 )
 SELECT line, name, arch, run, CAST(row_number() OVER (PARTITION BY run ORDER BY section) - 1 AS INTEGER) AS section, params_total_b,
     file_bytes,
-    bits_per_weight, layers, hidden, kv_heads, head_dim, experts, experts_per_token, kv_bytes_per_token, quantisation
+    bits_per_weight, layers, hidden, kv_heads, head_dim, experts, experts_per_token, vocab, kv_bytes_per_token, quantisation
 FROM last_load ORDER BY line
 """
 

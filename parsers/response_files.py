@@ -16,7 +16,8 @@ Columns of `requests` (origin `file`):
                     same file the same way (see file-listing): join them on `request`.
 - finished_at       the body's own end, or the file's last write; see below. resolution_s is that of the coarsest time of the row.
 - queued_at         vLLM and TGI completions: `created` is the arrival there. Ollama: end minus total_duration, which runs from receipt.
-- first_token_at    of streams whose chunks carry their own time.
+- first_token_at    of streams whose chunks carry their own time, or before whose lines somebody printed one (`curl -N ... | ts '%.s'`:
+                    seconds, milliseconds or nanoseconds since 1970): then finished_at is that of the last chunk. Other times there are skipped.
 - prompt_tokens     computed: `timings.prompt_n`, or `usage.prompt_tokens` less its cached tokens. Where the body does not tell the
                     cached share, cached_tokens is NULL and this is the whole prompt.
 - output_tokens     from usage or timings, never from the number of chunks.
@@ -87,6 +88,7 @@ class _Item:
     last: int
     body: Json
     sse: bool
+    stamp: str = ""  # seconds, milliseconds or nanoseconds since 1970 that somebody printed before the line
 
 
 def _decode(text: str, at: int) -> tuple[Any, int] | None:
@@ -106,8 +108,13 @@ def _objects(value: Any) -> Iterator[Json]:
 
 
 _VALUE = r"(?=\{|\[\s*\{)"  # an object, or an array of them: `[2026-01-01 ...` begins a log line
-_START = re.compile(r"(?m)^(?:data: ?|[ \t]*)" + _VALUE)
-_MARGIN = re.compile(r"(?m)^(?:data: ?)?" + _VALUE)
+# what `ts`, `date +%s.%N` and the like put before the lines of an event stream
+_STAMP = (
+    r"(?:\[?(?:(\d{10}(?:\.\d{1,9})?|\d{13}|\d{19})|(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?"
+    r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{1,5}\.\d{1,9})\]?[ \t:|]{1,4}(?=data:))?"
+)
+_START = re.compile(rf"(?m)^{_STAMP}(data: ?|[ \t]*)" + _VALUE)
+_MARGIN = re.compile(rf"(?m)^{_STAMP}(?:data: ?)?" + _VALUE)
 _MORE = re.compile(r"[ \t]*(?:data: ?|,)?[ \t]*" + _VALUE)
 
 
@@ -124,7 +131,7 @@ def _scan(text: str) -> tuple[list[_Item], list[tuple[int, int]]]:
         return line
 
     while len(broken) < MAX_BROKEN and (start := _START.search(text, at)):
-        sse, place = text.startswith("data:", start.start()), start.end()
+        sse, place = start[2].startswith("data:"), start.end()
         found = _decode(text, place)
         first = line_at(place)
         if found is None:
@@ -136,7 +143,7 @@ def _scan(text: str) -> tuple[list[_Item], list[tuple[int, int]]]:
         while found is not None:
             value, end = found
             last = line_at(end - 1)
-            items.extend(_Item(first, last, body, sse) for body in _objects(value))
+            items.extend(_Item(first, last, body, sse, start[1] or "") for body in _objects(value))
             more = _MORE.match(text, end)
             first, at = last, end
             found = _decode(text, more.end()) if more else None
@@ -409,8 +416,10 @@ class _Response:
     step: float = 0.0
     values: dict[str, float | None] = field(default_factory=dict)
     total_s: float | None = None
+    arrivals: list[tuple[float, float, bool] | None] = field(default_factory=list)  # when each chunk came, resolution, with a token
 
-    def add(self, facts: _Facts, framed: bool) -> None:
+    def add(self, facts: _Facts, framed: bool, stamp: str = "") -> None:
+        self.arrivals.append((*_arrived(stamp), facts.token) if stamp else None)
         self.server = self.server or facts.server
         self.chat, self.stream = facts.chat, self.stream or framed
         self.done = self.done or facts.done
@@ -433,6 +442,13 @@ class _Response:
         return "end" if self.server in ("llama.cpp", "ollama", "sglang", "tgi") else "unknown"
 
 
+def _arrived(stamp: str) -> tuple[float, float]:
+    """Seconds since 1970 and their resolution of a printed stamp."""
+    if "." in stamp or len(stamp) == 10:
+        return float(stamp), 10.0 ** -len(stamp.partition(".")[2])
+    return (int(stamp) / 1e3, 1e-3) if len(stamp) == 13 else (round(int(stamp) / 1e9, 6), 1e-6)
+
+
 def _responses(items: list[_Item]) -> tuple[list[_Response], list[tuple[int, int]]]:
     """Chunks of one id, or up to the one that ends it, make one response. Also the line ranges that belong to one."""
     out: list[_Response] = []
@@ -450,7 +466,7 @@ def _responses(items: list[_Item]) -> tuple[list[_Response], list[tuple[int, int
             response = latest if joins and latest is not None else _Response(item.first)
             if response is not latest:
                 out.append(response)
-        response.add(facts, item.sse or not facts.done)
+        response.add(facts, item.sse or not facts.done, item.stamp)
         # an id that is known keeps its response open: the usage comes in a chunk after the last choice
         if facts.chunk and (facts.key is not None or not facts.done):
             open_by_key[facts.key] = response
@@ -489,6 +505,8 @@ def _stamp(response: _Response, written: tuple[float, float, str] | None) -> _St
     else:
         doubt = False
     out = _Stamped(doubt=doubt)
+    if all(response.arrivals) and response.arrivals:
+        return _by_arrivals(out, [a for a in response.arrivals if a], response)
     body_end = (at, step) if means == "end" and at is not None else None
     complete = response.done or response.status is not None
     if body_end is not None and complete and not (written is not None and written[2] == "utc" and written[1] < step):
@@ -496,6 +514,14 @@ def _stamp(response: _Response, written: tuple[float, float, str] | None) -> _St
     elif written is not None and complete and not (body_end is not None and written[2] != "utc"):
         out.finished_at, out.resolution_s, out.clock, out.method = written[0], written[1], written[2], "file time"
     _add_starts(out, response, means)
+    return out
+
+
+def _by_arrivals(out: _Stamped, arrivals: list[tuple[float, float, bool]], response: _Response) -> _Stamped:
+    """The times at which the client saw the chunks: finer than anything in them, and on its clock."""
+    out.clock, out.method, out.resolution_s = "utc", "stamps before the lines", max(step for _, step, _ in arrivals)
+    out.first_token_at = next((at for at, _, token in arrivals if token), None)
+    out.finished_at = max(at for at, *_ in arrivals) if response.done or response.status is not None else None
     return out
 
 
@@ -577,7 +603,7 @@ def _read(source: Readable) -> tuple[str, int]:
 def _count_lines(text: str, lines: int, taken: list[tuple[int, int]], broken: list[tuple[int, int]], failed: bool) -> Counts:
     """Matched: lines of responses. Noise: blank lines and the framing of event streams. Near miss: where a body could not be read."""
     marks = bytearray(lines + 2)  # 0 other, 1 noise, 2 near miss, 3 matched
-    frame = re.compile(r"[ \t]*$|:|event:|id:|retry:|data: ?(?:\[DONE\])?\s*$")
+    frame = re.compile(rf"[ \t]*$|:|event:|id:|retry:|{_STAMP}data: ?(?:\[DONE\])?\s*$")
     for number, line in enumerate(text.split("\n")[:lines], start=1):
         marks[number] = 1 if frame.match(line) else 3 if failed else 0
     for first, last in broken:

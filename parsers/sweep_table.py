@@ -141,7 +141,7 @@ class Reading:
 
 
 _TOOLS = ({"s tg t/s"}, {"s pp t/s"}, {"n kv"}, {"test", "t/s"}, {"failures/s"}, {"request id"}, {"timestamp", "type"},
-          {"benchmark", "per second", "concurrency"})  # fmt: skip
+          {"benchmark", "per second", "concurrency"}, {"benchmark", "qps", "e2e latency (avg)"})  # fmt: skip
 
 
 class NotASweep(Exception):

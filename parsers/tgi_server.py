@@ -20,8 +20,8 @@ Traps
 - Durations are Rust debug text in one unit (`1.2s`, `20ms`, `754.5us` with a micro sign, `980ns`).
 - Request parameters stand inside the Success line and hold what users wrote (stop words): their quotes are escaped, so a duration in
   them is not taken for one.
-- Arguments are one line, or one per line from 2.x on; there, lines count only close below `Args {`. Values that Rust spreads over
-  several lines (`Some(`) are not read.
+- Arguments are one line, or one per line from 2.0 on; there, lines count only close below `Args {`. Values that Rust spreads over
+  several lines (`Some(`) are read by tgi-args.
 - text-embeddings-inference looks alike but prints no time per token; it is left to others.
 """
 

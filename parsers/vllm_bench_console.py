@@ -383,6 +383,7 @@ SAMPLES = (
 PARSER = LineFormat(
     name="vllm-bench-console",
     server="vllm",
+    timed=False,
     lines=(*_COUNTS, *_LATENCIES, *_THROUGHPUT),
     noise=_NOISE,
     prepare={"judged": _JUDGED},

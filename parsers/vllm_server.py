@@ -38,7 +38,7 @@ Traps
 - A version guessed from the line number of the source file is `estimated`: forks differ.
 - A request line quotes prompts: nothing behind the words `Received request` is read.
 - Access and start-up lines of uvicorn look alike in every Python server and in routers in front: only those with the API server's prefix
-  (0.10.1 and later) are read. Older logs are loaded when they announce their HTTP server.
+  (0.10.1 and later) are read here; bare ones by uvicorn-access. Older logs are loaded when they announce their HTTP server.
 """
 
 from __future__ import annotations

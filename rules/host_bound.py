@@ -44,6 +44,7 @@ WITH ranks AS (
     SELECT
         c.scope_id, greatest(
             max(CASE WHEN c.key = 'layers_total' THEN c.num_lo END) > max(CASE WHEN c.key = 'layers_offloaded' THEN c.num_hi END),
+            max(CASE WHEN c.key = 'memory_on_cpu_share' THEN c.num_hi END) > 0,
             max(CASE WHEN c.key = 'cpu_model_mib' THEN c.num_lo END) > 0.25 * (max(CASE WHEN c.key = 'cpu_model_mib' THEN c.num_lo END) + max(d.mib))
         )::INT AS cpu_stage
     FROM main.config_in_scope c

@@ -51,7 +51,8 @@ WITH dram AS (
     SELECT
         scope_id, CASE WHEN max(num_lo) FILTER (key = 'layers_offloaded') >= max(num_hi) FILTER (key = 'layers_total') THEN 1 END AS all_layers,
         coalesce(max(num_lo) FILTER (key = 'layers_offloaded') < max(num_hi) FILTER (key = 'layers_total'), FALSE)
-            OR coalesce(max(num_hi) FILTER (key = 'n_gpu_layers') = 0, FALSE) AS layers_off,
+            OR coalesce(max(num_hi) FILTER (key = 'n_gpu_layers') = 0, FALSE)
+            OR coalesce(max(num_hi) FILTER (key = 'memory_on_cpu_share') > 0, FALSE) AS layers_off,
         max(num_lo) FILTER (key = 'cpu_model_mib') * 1048576 AS cpu_bytes
     FROM main.config_in_scope GROUP BY scope_id
 ), held AS (
@@ -72,7 +73,7 @@ SELECT
     d.dram_active, d.tensor_active, d.dram_rounds, d.ev AS dram_active_ev,
     e.mem_lo AS mem_elasticity_lo, e.mem_hi AS mem_elasticity_hi, e.sm_lo AS sm_elasticity_lo, e.sm_hi AS sm_elasticity_hi, e.ev AS mem_elasticity_ev, e.sure AS clocks_sure, e.near_usual,
     q.util_mem, q.n AS util_mem_rounds, q.ev AS util_mem_ev, z.full_scale AS util_mem_full, q.util_mem / z.full_scale AS util_mem_share,
-    CASE WHEN y.all_layers = 1 OR h.bytes >= b.file_bytes THEN 1 END AS on_cards,
+    CASE WHEN NOT coalesce(y.layers_off, FALSE) AND (y.all_layers = 1 OR h.bytes >= b.file_bytes) THEN 1 END AS on_cards,
     -- more on the CPU than an embedding: the host's memory takes part, and the cards' bandwidth says nothing about it
     CASE WHEN y.layers_off OR y.cpu_bytes > b.embedding_bytes + 0.02 * b.file_bytes THEN 1 ELSE 0 END AS off_cards
 FROM main.scopes sc LEFT JOIN main.step_bytes b USING (scope_id) LEFT JOIN dram d USING (scope_id) LEFT JOIN main.clock_elasticity e USING (scope_id)

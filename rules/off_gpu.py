@@ -10,13 +10,15 @@ Why it matters
 How it decides
     Confirmed by the server's own log: weight bytes in CPU buffers of at least 5 % of the weights. Buffers that map a file can be
     larger than what is used of them, so the low end is what the cards' buffers leave of the file, and the token embedding, which
-    stays on the CPU in health, is taken off at its largest (262144 tokens of 16 bit). Without buffer sizes, a fifth of the layers
-    counts. Or: tokens flow while all cards together hold less than half of the weights, if the log shows that no card is missing.
-    Ruled out: all layers on the cards, CPU buffers under 5 % (so no experts there either), and the cards hold at least the weights.
+    stays on the CPU in health, is taken off at its largest (16 bit, 262144 tokens where the log does not tell them). Without buffer sizes, a fifth of the layers
+    counts, or the share of memory that `ollama ps` prints, again without the embedding. Or: tokens flow while all cards together hold less than half of the weights, if the log shows that no card is missing.
+    Ruled out: all layers on the cards, CPU buffers under 5 % (so no experts there either), or nothing on the CPU by `ollama ps`; and
+    the cards hold at least the weights.
     That it is the cause of a slow token: a token of one stream takes 0.7 to 1.5 times what the CPU's part at the *measured* bandwidth of
     the host memory and the cards' part take after each other, both ends of every interval inside, and the CPU's part is half or more.
 
 Known problems
+    "100% GPU" of `ollama ps` is a plan in older versions and never enough alone.
     "offloaded N/N" does not prove it: expert tensors can be sent to the CPU one by one. While it is open, memory, link and compute
     verdicts speak of the cards' part.
 """
@@ -34,7 +36,10 @@ WITH settings AS MATERIALIZED (
         min(num_lo) FILTER (key = 'cpu_model_mib') AS cpu_lo, max(num_hi) FILTER (key = 'cpu_model_mib') AS cpu_hi,
         any_value(origin) FILTER (key = 'cpu_model_mib') AS cpu_origin, any_value(ev) FILTER (key = 'cpu_model_mib') AS cpu_ev,
         any_value(value) FILTER (key = 'split') AS split,
-        max(num_hi) FILTER (key = 'split_devices') AS devices
+        max(num_hi) FILTER (key = 'split_devices') AS devices,
+        min(num_lo) FILTER (key = 'memory_on_cpu_share') AS memory_lo, max(num_hi) FILTER (key = 'memory_on_cpu_share') AS memory_hi,
+        any_value(origin) FILTER (key = 'memory_on_cpu_share') AS memory_origin, any_value(ev) FILTER (key = 'memory_on_cpu_share') AS memory_ev,
+        min(num_lo) FILTER (key = 'model_memory_mib') AS model_memory_mib
     FROM main.config_in_scope GROUP BY scope_id
 ), buffers AS (
     SELECT source_id, coalesce(run, 0) AS run, sum(num) AS mib FROM main.server_config WHERE key = 'device_model_mib' GROUP BY ALL
@@ -45,8 +50,17 @@ WITH settings AS MATERIALIZED (
 ), weights AS (
     SELECT file_bytes / 1048576 AS mib, hidden, ev, origin, given FROM main.model_facts
 ), embedding AS (
-    -- the largest token embedding there is: 262144 tokens at 16 bit
-    SELECT 262144 * hidden * 2 / 1048576 AS mib FROM main.model_facts
+    -- at 16 bit, of 262144 tokens where nothing tells the vocabulary
+    SELECT coalesce(vocab, 262144) * hidden * 2 / 1048576 AS mib FROM main.model_facts
+), placed AS (
+    -- Ollama's share of memory. The token embedding is counted with the CPU as soon as one layer is there: it comes off at its largest, for
+    -- an unknown width that of a model of two bits a weight, and never more than 30 % of a model. A log that knows better widens the share
+    SELECT
+        s.scope_id, greatest(memory_hi, (s.total_hi - s.offloaded_lo) / s.total_hi, CASE WHEN s.cpu_hi >= 0.05 * w.mib THEN s.cpu_hi / w.mib END) AS hi,
+        memory_origin AS origin, memory_ev AS ev,
+        CASE WHEN memory_lo >= 1 THEN 1 ELSE greatest(0, memory_lo - least(0.3,
+            coalesce(e.mib, 262144 * 2 * 1.2 * cbrt(11 * 4 * s.model_memory_mib * 1048576) / 1048576) / s.model_memory_mib)) END AS lo
+    FROM settings s CROSS JOIN embedding e CROSS JOIN weights w WHERE s.memory_hi IS NOT NULL
 ), rounds AS (
     SELECT scope_id, source_id, cycle, sum(mem_used) AS mib, count(*) AS n, count(mem_used) AS known, any_value(line) AS line
     FROM main.samples_in_load GROUP BY scope_id, source_id, cycle
@@ -114,6 +128,7 @@ SELECT
     -- the output layer is counted as one
     (s.total_lo - 1 - s.offloaded_hi) / nullif(s.total_lo - 1, 0) AS layers_left_share, s.offloaded_origin AS layers_left_share_origin,
     s.offloaded_ev AS layers_left_share_ev,
+    pl.lo AS memory_outside_lo, pl.hi AS memory_outside_hi, pl.origin AS memory_outside_origin, pl.ev AS memory_outside_ev,
     m.used_min / w.mib AS held_share_min, m.used_max / w.mib AS held_share_max, m.used_max AS used_mib, m.ev AS held_share_max_ev,
         m.rounds, m.cards,
     coalesce(t.tokens_seen, 0) AS tokens_seen,
@@ -127,7 +142,7 @@ SELECT
 FROM main.scopes sc
 LEFT JOIN settings s USING (scope_id) LEFT JOIN device_mib d USING (scope_id) LEFT JOIN memory m USING (scope_id)
 LEFT JOIN utils u USING (scope_id) LEFT JOIN tokens t USING (scope_id) LEFT JOIN predicted p USING (scope_id)
-LEFT JOIN foreign_cards f USING (scope_id)
+LEFT JOIN foreign_cards f USING (scope_id) LEFT JOIN placed pl USING (scope_id)
 CROSS JOIN weights w CROSS JOIN embedding e CROSS JOIN stated g
 """
 
@@ -192,6 +207,15 @@ RULE = Rule(
             ),
         ),
         Route(
+            "Ollama keeps a part of the model's memory on the CPU",
+            when=("memory_outside >= some",),
+            uses=("config",),
+            says=(
+                "Weights lie outside GPU memory. By `ollama ps` the CPU holds {memory_outside:share} of the model's memory, without the token "
+                "embedding at the low end."
+            ),
+        ),
+        Route(
             "tokens flow while the cards hold less than half of the weights",
             when=("tokens_seen >= 1", "held_share_max < half_held", "rounds >= enough"),
             uses=("util", "server"),
@@ -210,6 +234,13 @@ RULE = Rule(
             says="The weights are in GPU memory. {layers_on_cards:int} of {layers:int} layers on the cards, CPU buffers of "
             "{cpu_mib:MiB} ({outside_share:share} of the weights), "
             "and the cards hold {held_share_min:share} of the weights' size or more.",
+        ),
+        Route(
+            "Ollama left no layer to the CPU, and the cards' memory holds the weights",
+            when=("memory_outside <= 0", "held_share_min >= all_held", "rounds >= enough", "cards_extra <= 0"),
+            uses=("config", "util"),
+            says="The weights are in GPU memory. `ollama ps` leaves nothing to the CPU, and the cards hold {held_share_min:share} of the "
+            "weights' size or more.",
         ),
     ),
     fits=(
@@ -256,6 +287,7 @@ RULE = Rule(
         "outside_share": _LOG + ", and the model's size",
         "layers_left_share": _LOG,
         "layers_left": _LOG,
+        "memory_outside": _LOG + ", or with Ollama: ollama ps > ps.txt   (while the model is loaded)",
         "tokens_seen": "the server's log of the run",
         "held_share_max": _MEMORY,
         "held_share_min": _MEMORY,

@@ -13,6 +13,10 @@ WITH benches AS (
     SELECT sc.scope_id, b.source_id, coalesce(c.run, 0)
     FROM main.scopes sc JOIN main.bench_series b ON b.series_key = sc.series_key AND b.concurrency = sc.concurrency
     JOIN main.server_config c ON c.source_id = b.source_id
+), placements AS (
+    -- `ollama ps`: where a loaded model lies, in a file without any request
+    SELECT source_id, coalesce(run, 0) AS run FROM main.server_config WHERE server = 'ollama'
+    GROUP BY ALL HAVING bool_and(key IN ('memory_on_cpu_share', 'model_memory_mib', 'context_length'))
 ), strangers AS (
     SELECT source_id, coalesce(run, 0) AS run FROM main.requests_in_scope
     GROUP BY ALL HAVING count(*) FILTER (how <> 'no step') = 0 AND (SELECT count(*) FROM main.bench_series) > 0
@@ -22,6 +26,8 @@ WITH benches AS (
     SELECT sc.scope_id, s.source_id, s.run, (s.source_id, s.run) IN (SELECT (source_id, run) FROM strangers) AND sc.scope_id > 0
     FROM main.scopes sc CROSS JOIN servers s
     WHERE sc.scope_id NOT IN (SELECT scope_id FROM linked)
+    UNION
+    SELECT DISTINCT r.scope_id, p.source_id, p.run, FALSE FROM main.requests_in_scope r CROSS JOIN placements p WHERE r.server = 'ollama' AND r.how <> 'no step'
 ), logged AS (
     SELECT
         r.scope_id, c.key,

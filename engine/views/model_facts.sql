@@ -15,6 +15,8 @@ WITH logged AS (
         CASE WHEN max(experts) <= 1.02 * min(experts) THEN median(experts) END AS experts,
         CASE WHEN max(experts_per_token) <= 1.02 * min(experts_per_token) THEN median(experts_per_token) END AS experts_per_token,
         CASE WHEN max(kv_bytes_per_token) <= 1.02 * min(kv_bytes_per_token) THEN median(kv_bytes_per_token) END AS kv_bytes_per_token,
+        CASE WHEN max(vocab) <= 1.02 * min(vocab) THEN max(vocab) END AS vocab,
+        CASE WHEN count(DISTINCT tied_embedding) = 1 THEN bool_or(tied_embedding) END AS tied_embedding,
         min({'source_id': source_id, 'line': line}, 2) AS ev
     FROM logged
 ), ranks AS (
@@ -63,7 +65,8 @@ WITH logged AS (
         coalesce(o.bpw, CASE WHEN w.bytes_lo * 8 / (coalesce(o.total_b, g.total_b, c.total_params_b) * 1e9) > 16 THEN 16
             ELSE w.bytes_lo * 8 / (coalesce(o.total_b, g.total_b, c.total_params_b) * 1e9) END, g.bpw) AS bpw,
         coalesce(o.file_bytes, w.bytes_hi, coalesce(o.total_b, g.total_b, c.total_params_b) * 1e9 * coalesce(o.bpw, g.bpw) / 8) AS file_bytes,
-        o.bpw IS NULL AND w.bytes_lo IS NOT NULL AS from_memory, c.vocab_size, c.tied_embedding,
+        o.bpw IS NULL AND w.bytes_lo IS NOT NULL AS from_memory, c.vocab_size AS catalogue_vocab, coalesce(o.vocab, c.vocab_size) AS vocab,
+        coalesce(o.tied_embedding, c.tied_embedding = 1) AS tied_embedding,
         coalesce(o.layers, g.layers, c.layers) AS layers,
         coalesce(o.hidden, g.hidden, c.hidden_size) AS hidden,
         coalesce(o.experts, c.experts, CASE WHEN d.by_name THEN 0 END) AS experts,
@@ -77,12 +80,14 @@ WITH logged AS (
     FROM one o CROSS JOIN given g CROSS JOIN memory w CROSS JOIN dense d LEFT JOIN cat c ON TRUE
 )
 SELECT
-    * EXCLUDE (from_memory, vocab_size, tied_embedding),
+    * EXCLUDE (from_memory, bits, catalogue_vocab, tied_embedding),
     -- unknown: the largest vocabulary there is, and a model of P parameters is at most 1.2 times as wide as the cube root of 11 P. Servers
-    -- that load safetensors keep the embedding at 16 bit
-    CASE WHEN tied_embedding = 1 THEN 0
-        ELSE coalesce(vocab_size, 262144) * coalesce(hidden, 1.2 * cbrt(11e9 * coalesce(active_b, total_b))) * CASE WHEN from_memory THEN 16 ELSE bpw END / 8
+    -- that load safetensors keep the embedding at 16 bit. Files keep it at up to 8.5 bit beside fewer for the rest, which counts where the
+    -- vocabulary alone is known
+    CASE WHEN tied_embedding THEN 0
+        ELSE coalesce(catalogue_vocab * bits, least(vocab * greatest(bits, 8.5), 262144 * bits), 262144 * bits)
+            * coalesce(hidden, 1.2 * cbrt(11e9 * coalesce(active_b, total_b))) / 8
     END AS embedding_bytes,
     -- dense: all parameters are active within 2 %
     CASE WHEN active_b >= 0.98 * total_b OR experts = 0 THEN TRUE WHEN experts > 0 OR active_b < 0.98 * total_b THEN FALSE END AS dense
-FROM facts
+FROM (SELECT *, CASE WHEN from_memory THEN 16 ELSE bpw END AS bits FROM facts)

@@ -121,6 +121,36 @@ def test_outer_time_serves_lines_without_stamps() -> None:
     assert rows["clocks"][0]["kind"] == "none" and rows["server_samples"][0]["time"] is None
 
 
+def test_a_format_without_times_leaves_the_clock_to_the_others() -> None:
+    """Its lines have the container's time alone, which would make that the clock of the source."""
+    access = LineFormat(
+        name="access",
+        server="",
+        timed=False,
+        lines=(Line("hit", into="server_events*", anchor="HTTP", fields={"value": Num(r"HTTP (\d+)")}),),
+        assemble={"server_events": "SELECT line, value FROM staged"},
+        samples=(Sample("HTTP 200\n", {"server_events": [{"value": 200.0}]}, "1"),),
+    )
+    stats = "".join(f"2026-03-01T08:00:0{n}.000000001Z 03-01 10:00:0{n} stat: running=1\n" for n in range(3))
+    hits = "2026-03-01T08:00:09.000000001Z HTTP 200\n"
+    stat = Line("stat", into="server_samples", anchor="stat:", after=r"^$", fields={"running": Num(r"running=([\d.]+)")}, need=("running",))
+    walls = LineFormat(
+        name="walls",
+        server="walls",
+        stamps=(Stamp(r"^(\d\d-\d\d \d\d:\d\d:\d\d) ", parse="month-day", clock="no-year", resolution_s=1.0),),
+        lines=(stat,),
+        samples=(Sample("stat: running=1\n", {"server_samples": [{"running": 1.0}]}, "1"),),
+    )
+
+    def clocks(text: str, *formats: LineFormat) -> list[dict[str, object]]:
+        out: list[dict[str, object]] = []
+        read_lines(Source.from_text(text), formats, lambda t, frame: out.extend(frame.to_dicts()) if t == "clocks" else None)
+        return out
+
+    assert clocks(stats + hits, walls, access) == clocks(stats, walls)
+    assert clocks(hits, access)[0]["kind"] == "none"
+
+
 def test_two_records_on_one_line_and_carriage_returns() -> None:
     glued = LineFormat(
         name="glued",

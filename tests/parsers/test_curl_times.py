@@ -71,6 +71,28 @@ def test_shell_time_only_of_curl_and_never_twice() -> None:
     assert [r["latency_s"] for r in _requests("$ time curl -s x\n200 start=0.100000 total=5.200000\n" + real)] == [5.2]
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (
+            '{"time_connect":0.000123,"time_starttransfer":1.234567,"time_total":9.876543,"http_code":200,"url_effective":"x"}\n',
+            [(9.876543, "ok")],
+        ),
+        ('{"time_namelookup":0.000123,"time_total":9.876543,"response_code":503}\n', [(9.876543, "failed")]),
+        ('{"time_starttransfer":12.234567,"time_total":9.876543}\n', []),
+        ('{"time_total":9.876543,"prompt":"x"}\n', []),  # somebody's own object
+        ('$ curl -s -w "%{http_code} %{time_total}\\n" -o /dev/null http://x\n200 9.876543\n', [(9.876543, "ok")]),
+        ("$ curl -s -w '%{time_starttransfer},%{time_total}' http://x\n0.234567,9.876543\n1.5,2.25\n", [(9.876543, None)]),
+        ("$ curl -w '%{time_total}\\n' http://x\n9.876543\n8.5\n", [(9.876543, None)]),
+        ("9.876543\n", []),  # nothing says what it is
+        ("$ curl -w 'took %{time_total} for %{url}\\n' http://x\n9.876543 x\n", []),
+    ],
+)
+def test_values_without_labels(text: str, found: list[tuple[float, str | None]]) -> None:
+    assert [(r["latency_s"], r["status"]) for r in rows_of(PARSER, text)[0].get("requests", [])] == found
+    assert isinstance(PARSER.claims(Source.from_text(text).head()), Claim) == bool(found)
+
+
 def test_names_stay_out() -> None:
     assert "secret" not in str(rows_of(PARSER, "secret-host 200 start=0.100000 total=5.200000 url=https://secret\n")[0])
 

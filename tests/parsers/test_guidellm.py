@@ -12,7 +12,8 @@ from gpuverdict.engine.testing import check_samples
 from gpuverdict.parsers.guidellm import PARSER
 from open_ended import document_tests, read
 
-NEW, OLD = (json.loads(s.text) for s in PARSER.samples)
+NEW, OLD = (json.loads(s.text) for s in PARSER.samples[:2])
+YAML = PARSER.samples[2].text
 
 facts = partial(read, PARSER)
 
@@ -39,6 +40,7 @@ def benchmark(**changes: object) -> dict:
         ({"type_": "constant", "rate": 2.5, "max_concurrency": 64}, None, 2.5),
         ({"type_": "poisson", "rate": 3.0, "max_concurrency": 64}, None, 3.0),
         ({"type_": "trace"}, None, None),
+        ({"kind": "concurrent", "streams": 16}, 16.0, None),
         ({}, None, None),
     ],
 )
@@ -82,3 +84,25 @@ def test_a_cut_report_says_so() -> None:
 def test_other_files_are_not_claimed() -> None:
     assert PARSER.claims(Source.from_text('{"benchmarks": [{"name": "x"}], "context": {}}').head()) is None
     assert isinstance(PARSER.claims(Source.from_text('{"metadata": {"guidellm_version": "0.6"}}').head()), Refusal)
+
+
+def test_a_strategy_without_its_kind_is_that_of_the_profile() -> None:
+    row = benchmark(config={"profile": {"kind": "synchronous"}, "strategy": {"max_concurrency": 1, "worker_count": 1}})
+    assert row["concurrency"] == 1.0
+
+
+def test_yaml_gives_what_json_gives() -> None:
+    lines = YAML.replace("\n", "\r\n")
+    assert facts(lines)[0] == facts(YAML)[0] and "several lines" not in repr(facts(YAML)[0])
+
+
+def test_a_cut_yaml_report_loses_the_benchmark_that_is_not_whole() -> None:
+    two = YAML + YAML.split("benchmarks:\n")[1]
+    assert len(facts(two)[0]["bench_steps"]) == 2
+    for end in ("  start_time: 1772000010.0\n", "  scheduler_state:\n", "      total:\n        mean: 51.5\n"):
+        rows, counts = facts(two[: two.rindex(end)])
+        assert len(rows["bench_steps"]) == 1 and counts.near_miss == 1
+
+
+def test_yaml_of_anything_else_is_not_claimed() -> None:
+    assert PARSER.claims(Source.from_text("args:\n  a: 1\nbenchmarks:\n- name: x\n").head()) is None

@@ -26,6 +26,7 @@ def test_conformance() -> None:
 def test_without_a_time() -> None:
     (row,) = requests("/srv/kt/server/backend/interfaces/balance_serve.py[97]: " + MESSAGE.format(8.0, 2.5, 1.25, 10.0))
     assert (row["prompt_tokens"], row["output_tokens"], row["decode_ms"], row["finished_at"]) == (10, 25, 10000, None)
+    assert requests(MESSAGE.format(8.0, 2.5, 1.25, 10.0))[0]["output_tokens"] == 25, "the message alone"
 
 
 def test_counts_only_where_they_come_out_whole() -> None:

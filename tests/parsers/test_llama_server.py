@@ -239,7 +239,7 @@ def test_models_with_draft_and_their_kv_cost() -> None:
             f"print_info: arch                  = {arch}\nprint_info: file type   = Q4_K - Medium\n"
             f"print_info: file size   = 2.00 GiB (4.50 BPW) \n"
             f"print_info: n_layer               = {layers}\n"
-            "print_info: n_embd                = 2048\nprint_info: n_head_kv             = 8\n"
+            "print_info: n_embd                = 2048\nprint_info: n_vocab               = 32000\nprint_info: n_head_kv             = 8\n"
             f"print_info: n_expert              = 0\nprint_info: model params          = {params}\n"
             f"load_tensors:        CUDA0 model buffer size = {mib} MiB\n"
             "llama_kv_cache: size =  800.00 MiB (  4096 cells,  40 layers,  2/2 seqs), K (f16):  400.00 MiB, V (f16):  400.00 MiB\n"
@@ -249,6 +249,7 @@ def test_models_with_draft_and_their_kv_cost() -> None:
     rows, _ = rows_of(PARSER, section("qwen3", 36, "3.50 B", 2000.0) + section("qwen3small", 12, "600.00 M", 400.0))
     main, draft = rows["models"]
     assert (main["section"], main["params_total_b"], main["layers"], main["file_bytes"]) == (0, 3.5, 36, 2.0 * 2**30)
+    assert main["vocab"] == 32000
     assert main["kv_bytes_per_token"] == 800 * 2**20 / (4096 * 2) and main["bits_per_weight"] == 4.5 and main["experts"] == 0
     assert (draft["section"], draft["params_total_b"], draft["arch"]) == (1, 0.6, "qwen3small")
     assert _config(section("qwen3", 36, "3.50 B", 2000.0) + section("qwen3small", 12, "600.00 M", 400.0))["device_model_mib"] == {

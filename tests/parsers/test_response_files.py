@@ -353,6 +353,37 @@ def test_a_body_larger_than_the_head() -> None:
     assert isinstance(claim(cut), Refusal)
 
 
+def stamped(stamps: list[str]) -> str:
+    said = (
+        {"choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}, "finish_reason": None}]},
+        {"choices": [{"index": 0, "delta": {"content": "x"}, "finish_reason": None}]},
+        {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 5, "completion_tokens": 2}},
+    )
+    chunks = [{"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1788000000, **one} for one in said]
+    return "".join(f"{stamp}data: {json.dumps(c)}\n\n" for stamp, c in zip(stamps, chunks)) + f"{stamps[-1]}data: [DONE]\n"
+
+
+@pytest.mark.parametrize(
+    ("stamps", "first", "end"),
+    [
+        (["1788000000.100 ", "1788000000.350 ", "1788000002.500 "], 1788000000.35, 1788000002.5),
+        (["1788000000100 ", "1788000000350 ", "1788000002500 "], 1788000000.35, 1788000002.5),
+        (["1788000000100000000: ", "1788000000350000000: ", "1788000002500000000: "], 1788000000.35, 1788000002.5),
+        (["[1788000000.100] ", "[1788000000.350] ", "[1788000002.500] "], 1788000000.35, 1788000002.5),
+        # of another clock or none: the body is read, the times are not
+        (["Aug 29 10:00:00 ", "Aug 29 10:00:00 ", "Aug 29 10:00:02 "], None, None),
+        (["10:00:00.100 ", "10:00:00.350 ", "10:00:02.500 "], None, None),
+        (["2026-08-29T10:00:00.100 ", "2026-08-29T10:00:00.350 ", "2026-08-29T10:00:02.500 "], None, None),
+        (["0.100 ", "0.350 ", "2.500 "], None, None),
+        # not before every line
+        (["1788000000.100 ", "", "1788000002.500 "], None, None),
+    ],
+)
+def test_stamps_before_the_lines_of_a_stream(stamps: list[str], first: float | None, end: float | None) -> None:
+    (row,) = rows(stamped(stamps))["requests"]
+    assert (row["first_token_at"], row["finished_at"], row["output_tokens"]) == (first, end, 2.0)
+
+
 def test_hostile_nesting_is_survived() -> None:
     for text in ("[" * 100_000, '{"a":' * 100_000, '{"choices":' + "[" * 5000, "[\n" * 20_000, '{"n":' + "9" * 6000 + "}"):
         assert rows(text) == {}

@@ -195,6 +195,13 @@ def test_failures_are_counted_with_their_first_place() -> None:
     assert noted(twice) == ["10: 1 of 1 request cancelled"]
 
 
+def test_answers_with_an_error_are_failures_unless_the_requests_say_it() -> None:
+    answers = [{"line": k, "kind": "access", "value": code} for k, code in enumerate((200.0, 200.0, 500.0, 422.0, 200.0), 1)]
+    assert noted(store_of(server_events=answers)) == ["3: 2 of 5 requests (HTTP 422, HTTP 500) answered with an error"]
+    assert noted(store_of(server_events=answers[:2])) == []
+    assert noted(store_of(server_events=answers, requests=asked("failed"))) == ["10: 3 of 3 requests failed"]
+
+
 def test_failures_are_told_by_every_form() -> None:
     row = {"source": "server.log", "line": 5, "kind": "failures", "n": 3, "note": "3 of 3 requests failed"}
     said = result(quality=[row])

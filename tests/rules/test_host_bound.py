@@ -40,6 +40,7 @@ def test_pauses_between_requests_are_not_the_host() -> None:
     "settings",
     [
         {**ONE_CARD, "layers_offloaded": 20},
+        {"server": "ollama", "memory_on_cpu_share": 0.48},
         {**ONE_CARD, "cpu_model_mib": 19_000, "device_model_mib": 21_000},
         {"server": "llama.cpp", "split": "layer", "split_devices": 2},
         {"server": "vllm", "split": "tensor", "tensor_parallel": 4, "pipeline_parallel": 1},

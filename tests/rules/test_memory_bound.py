@@ -25,10 +25,12 @@ MODEL = [
 ]
 
 
-def judged(full: float | None, low: float, on_cards: bool = True, roof: float = 90.0, cards: int = 1, split: str | None = None) -> Any:
+def judged(
+    full: float | None, low: float, on_cards: bool = True, roof: float = 90.0, cards: int = 1, split: str | None = None, **also: Any
+) -> Any:
     """A load of one stream at the roof (bound c=1) and one of unknown batch (c=4), each with its own reading."""
     given: Rows = [{"source_id": 8, "line": 1, "key": "gpu.mem_bw_gb_s", "value": "1000", "num": 1000.0}]
-    more = {"layers_offloaded": 33 if on_cards else 20, "layers_total": 33, **({"split": split} if split else {})}
+    more = {"layers_offloaded": 33 if on_cards else 20, "layers_total": 33, **({"split": split} if split else {}), **also}
     requests = [{**r, "decode_ms": 99 / roof * 1000, "prompt_tokens": 50.0} for r in served([(1000.0, 1010.0)], source_id=0)]
     read: Rows = []
     for source, value in ((1, full), (2, low)):
@@ -58,6 +60,8 @@ def judged(full: float | None, low: float, on_cards: bool = True, roof: float = 
         ({"full": 80.0, "low": 35.0}, "cannot-tell"),
         ({"full": 80.0, "low": 15.0, "roof": 20.0}, "cannot-tell"),
         ({"full": 80.0, "low": 15.0, "on_cards": False}, "cannot-tell"),
+        # `ollama ps` says that a part is on the CPU
+        ({"full": 80.0, "low": 15.0, "memory_on_cpu_share": 0.48}, "cannot-tell"),
         # three cards in turn, each at a third of the time
         ({"full": 26.0, "low": 20.0, "cards": 3, "split": "layer"}, "cannot-tell"),
     ],

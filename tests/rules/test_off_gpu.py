@@ -55,6 +55,12 @@ def test_the_token_embedding_alone_does_not_count() -> None:
     assert found.numbers["outside_share"][0] == 0
 
 
+def test_a_known_vocabulary_takes_off_its_own_embedding_only() -> None:
+    outside = log(5 * GIB, [36 * GIB], layers_offloaded=81, layers_total=81)
+    assert verdict(RULE, store(outside)).verdict == "cannot-tell", "4 GiB may be the embedding"
+    assert verdict(RULE, store(outside, model={**MODEL, "vocab": 32000.0})).verdict == "confirmed"
+
+
 def test_a_mapped_buffer_as_large_as_the_file_is_no_proof() -> None:
     """The range of a mapped file goes from the first to the last tensor; the cards hold everything."""
     assert verdict(RULE, store(log(40 * GIB, [39.5 * GIB], layers_offloaded=81, layers_total=81))).verdict == "cannot-tell"
@@ -147,3 +153,47 @@ def test_the_cause_needs_the_measured_bandwidth_of_the_host(
     assert (found.verdict, found.claim) == ("confirmed", claim), found.sentence
     if claim == "cause":
         assert "host.mem_bw_gb_s=80" in found.given
+
+
+def ps(lo: float, hi: float | None = None, **more: Any) -> Rows:
+    rows = config(server="ollama", model_memory_mib=40000.0, memory_on_cpu_share=lo, **more)
+    return [{**row, "num_hi": hi} if row["key"] == "memory_on_cpu_share" and hi else row for row in rows]
+
+
+def test_the_share_of_ollama_ps_without_the_embedding() -> None:
+    found = verdict(RULE, store(ps(0.475, 0.485), model=None))
+    assert found.verdict == "confirmed" and "Ollama" in found.because
+    low, high = found.numbers["memory_outside"]
+    assert 0.2 < low < 0.475 and high == pytest.approx(0.485)
+    assert verdict(RULE, store(ps(1.0), model=None)).verdict == "confirmed"
+    assert verdict(RULE, store(ps(0.145, 0.155), model=None)).verdict == "cannot-tell", "that much may be the embedding"
+    assert verdict(RULE, store(ps(0.245, 0.255))).verdict == "confirmed", "the embedding is 4096 MiB at most"
+
+
+def test_hundred_percent_gpu_is_not_believed_alone() -> None:
+    """A runner that found no card still shows it."""
+    assert verdict(RULE, store(ps(0.0))).verdict == "cannot-tell"
+    assert verdict(RULE, store(ps(0.0), mem=44 * GIB)).verdict == "ruled-out"
+    assert verdict(RULE, store(ps(0.0) + log(None, split_devices=1), mem=3.0)).verdict == "confirmed"
+
+
+def test_several_models_of_ollama_tell_nothing() -> None:
+    other = [{**row, "line": 90 + i} for i, row in enumerate(ps(0.0))]
+    assert verdict(RULE, store(ps(0.475, 0.485) + other, model=None)).verdict == "cannot-tell"
+
+
+def test_a_log_that_contradicts_the_share_leaves_it_open() -> None:
+    full = log(0.5 * GIB, [39.5 * GIB], layers_offloaded=81, layers_total=81)
+    assert verdict(RULE, store([*full, *ps(0.475, 0.485)], mem=44 * GIB, cards=2)).verdict == "cannot-tell"
+    left = log(None, layers_offloaded=32, layers_total=33)
+    assert verdict(RULE, store([*left, *ps(0.0)], mem=44 * GIB)).verdict == "cannot-tell"
+
+
+@pytest.mark.parametrize(("server", "verdict_"), [("ollama", "confirmed"), ("vllm", "cannot-tell")])
+def test_a_file_of_its_own_speaks_of_ollamas_requests_only(server: str, verdict_: str) -> None:
+    apart = [{**row, "source_id": 1} for row in ps(0.475, 0.485)]
+    found = verdict(
+        RULE,
+        store_of(server_config=apart, requests=served([(1000.0, 1040.0)], server=server), models=[{"source_id": 0, "section": 0, **MODEL}]),
+    )
+    assert found.verdict == verdict_

@@ -232,6 +232,10 @@ def test_cards_of_another_job_add_no_bandwidth() -> None:
         ({**DENSE, "name": "Llama-3.1-8B"}, 128256 * 4096),
         # the output head reads a tied embedding
         ({**DENSE, "name": "Gemma-3-27B"}, 0),
+        ({**DENSE, "tied_embedding": True}, 0),
+        # a vocabulary that the log tells, of at most 8.5 bit: never more than of the largest one at the average of the file
+        ({**DENSE, "vocab": 32000.0}, 32000 * 4096 * 8.5 / 8),
+        ({**DENSE, "vocab": 255000.0}, 262144 * 4096),
         # no width: at most 1.2 times the cube root of 11 P
         ({**DENSE, "hidden": None}, 262144 * 1.2 * (11 * 8e9) ** (1 / 3)),
     ],
