@@ -29,7 +29,7 @@ LEVELS = [
     },
     {"collect", "unpack", "filetimes", "recognise", "parse", "given", "catalog", "result"},
     {"store"},
-    {"clock", "date_lines", "hosts", "steps", "join", "alignment", "contradictions", "failures", "testing"},
+    {"clock", "date_lines", "hosts", "named_steps", "steps", "join", "alignment", "contradictions", "failures", "testing"},
     {"judge"},
     {"diagnosis", "symptoms"},
     {"plugins"},
