@@ -218,7 +218,9 @@ def _doubt_set_back(store: Store, clocks: dict[int, Clock]) -> None:
 
 
 def _years(store: Store, clocks: dict[int, Clock], sources: Sequence[Source]) -> None:
-    """Month and day without a year: the year in which the log is nearest to the other sources, or to its own write time."""
+    """Month and day without a year: the year in which the log is nearest to the other sources, or to its own write time. A copy is
+    written later than what it copies: no log holds a time after its own write time, but for the hours of a zone."""
+    written = {s.source_id: s.mtime for s in sources if s.mtime is not None and s.mtime_kind in ("filesystem", "archive", "copied")}
     for clock in clocks.values():
         if clock.kind != "no-year" or clock.last is None:
             continue
@@ -233,7 +235,10 @@ def _years(store: Store, clocks: dict[int, Clock], sources: Sequence[Source]) ->
         near = sorted(anchors)[len(anchors) // 2]
         guess = datetime.fromtimestamp(near, tz=UTC).year
         # The latest month and day belong to the first year where a New Year lies inside.
-        year = min(range(guess - 1, guess + 2), key=lambda y: abs(_in_year(clock.last or 0.0, y) - near))
+        years = range(guess - 1, guess + 2)
+        end = written.get(clock.source_id, near) + 86400
+        past = [y for y in years if _in_year(clock.last, y) <= end] if near <= end else []  # write times before the others' are wrong
+        year = min(past or years, key=lambda y: abs(_in_year(clock.last or 0.0, y) - near))
         _add_year(store, clock, year, wrapped)
 
 

@@ -159,6 +159,16 @@ def test_a_log_without_a_year_takes_it_from_the_other_files(tmp_path: Path, begi
     assert times["b"][0] > times["a"][0]
 
 
+@pytest.mark.parametrize(("written", "year"), [(datetime(2026, 11, 30, tzinfo=UTC), 2026), (datetime(2026, 1, 20, tzinfo=UTC), 2025)])
+def test_no_log_without_a_year_ends_after_it_was_written(tmp_path: Path, written: datetime, year: int) -> None:
+    import os
+
+    (tmp_path / "vllm.log").write_text(vllm_log(requests(3, 5), datetime(2026, 3, 28, 9, 0, 0, tzinfo=UTC)))
+    os.utime(tmp_path / "vllm.log", (written.timestamp(), written.timestamp()))
+    times = analyze([tmp_path]).sql("SELECT min(t) AS a FROM server_samples")
+    assert datetime.fromtimestamp(times["a"][0], tz=UTC).year == year
+
+
 @pytest.mark.parametrize(("at", "jump"), [(datetime(2026, 10, 25, 2, 30), -3600), (datetime(2026, 3, 29, 1, 55), 3600)])
 def test_daylight_saving_inside_a_file_goes_on_without_the_jump(tmp_path: Path, at: datetime, jump: int) -> None:
     lines = ["timestamp, index, utilization.gpu [%], power.draw [W]"]
