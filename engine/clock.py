@@ -26,6 +26,7 @@ FILE_LAG_S = (-3.0, 10.0)  # a last line is written at its time, or a little lat
 OWN_AXIS = "an axis of its own: tied to nothing else"
 OTHER_RUN_S = 4 * 3600.0  # a server that is left running writes no more than this after its last request
 MAX_CARDS = 16  # GPU recordings whose edges are looked at
+DATED_S = 30 * 86400.0  # a clock below it counts the seconds of the day: nobody served models in January 1970
 OWN_AXIS_S = 1e10  # far from every real time, so that nothing is joined with it by accident
 
 
@@ -74,6 +75,7 @@ def align(
     _count_samples(store, clocks, sources)
     _spans(store, clocks)
     _years(store, clocks, sources)
+    undated = _days(store, clocks, sources)
     for clock in clocks.values():
         if clock.kind == "utc" and clock.offset_s is None:
             clock.set(0.0, clock.uncertainty_s or clock.resolution_s or 1.0, clock.method or "printed in UTC")
@@ -81,6 +83,7 @@ def align(
             clock.set(offsets[clock.source_id], clock.resolution_s or 1.0, "given offset")
         elif tz and clock.kind in WALL and clock.first is not None:
             _in_zone(store, clock, tz, clock.source_id in mended)
+            clock.estimated |= clock.source_id in undated
     _file_times(clocks, sources, several_zeros(store))
     _same_requests(store, clocks)
     if claim_edges:
@@ -224,7 +227,7 @@ def _years(store: Store, clocks: dict[int, Clock], sources: Sequence[Source]) ->
     for clock in clocks.values():
         if clock.kind != "no-year" or clock.last is None:
             continue
-        anchors = [o.last for o in clocks.values() if o.kind in ("utc", "local-no-zone") and o.last is not None]
+        anchors = [o.last for o in clocks.values() if o.kind in ("utc", "local-no-zone") and (o.last or 0.0) > DATED_S]
         anchors = anchors or [
             s.mtime for s in sources if s.source_id == clock.source_id and s.mtime is not None and s.mtime_kind in ("filesystem", "archive")
         ]
@@ -240,6 +243,29 @@ def _years(store: Store, clocks: dict[int, Clock], sources: Sequence[Source]) ->
         past = [y for y in years if _in_year(clock.last, y) <= end] if near <= end else []  # write times before the others' are wrong
         year = min(past or years, key=lambda y: abs(_in_year(clock.last or 0.0, y) - near))
         _add_year(store, clock, year, wrapped)
+
+
+def _days(store: Store, clocks: dict[int, Clock], sources: Sequence[Source]) -> set[int]:
+    """Times of the day without a date (`dmon -o T`) go to the day that ends nearest to the other sources, or to their own write time.
+
+    Returns the sources: that they are of that day is a guess until edges of load agree.
+    """
+    written = {s.source_id: s.mtime for s in sources if s.mtime is not None and s.mtime_kind in ("filesystem", "archive")}
+    dated = sorted(o.last for o in clocks.values() if o.kind in ("utc", "local-no-zone") and o.last is not None and o.last > DATED_S)
+    undated = set()
+    for clock in clocks.values():
+        near = dated[len(dated) // 2] if dated else written.get(clock.source_id)
+        if clock.kind != "local-no-zone" or clock.first is None or clock.last is None or clock.last > DATED_S or near is None:
+            continue
+        shift = 86400.0 * round((near - clock.last) / 86400)
+        for declared in TABLES:
+            for column in declared.times:
+                sql = f"UPDATE raw.{declared.name} SET {column} = {column} + ? WHERE source_id = ? AND {column} IS NOT NULL"
+                store.con.execute(sql, [shift, clock.source_id])
+        clock.first, clock.last = clock.first + shift, clock.last + shift
+        undated.add(clock.source_id)
+        note(store, clock.source_id, "day-added", "times without a date: the day is the one nearest to the other files")
+    return undated
 
 
 # A New Year inside the log: the time falls by most of a year.

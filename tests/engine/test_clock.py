@@ -211,3 +211,36 @@ def test_a_containers_time_gives_zone_and_year(tmp_path: Path, access_lines: boo
     (tmp_path / "vllm.log").write_text("\n".join(lines) + "\n")
     times = analyze([tmp_path]).sql("SELECT time FROM server_samples ORDER BY time")["time"].to_list()
     assert len(times) == 6 and all(abs(t - START.timestamp() - 10 * k) < 1.5 for k, t in enumerate(times))
+
+
+def dmon_of_the_day(spans: list[tuple[float, float]]) -> str:
+    """`nvidia-smi dmon -o T`: the time of the day alone."""
+    rows = [
+        "#Time        gpu    pwr  gtemp  mtemp     sm    mem    enc    dec   mclk   pclk",
+        "#HH:MM:SS    Idx      W      C      C      %      %      %      %    MHz    MHz",
+    ]
+    for second in range(int(spans[-1][1]) + 30):
+        on = any(a + 0.5 <= second <= b + 0.3 for a, b in spans)
+        when = START + timedelta(seconds=second)
+        power, util = (150, 33) if on else (60, 0)
+        rows += [f" {when:%H:%M:%S}      {card}    {power}     45      -     {util}     10      0      0   1215   1410" for card in range(3)]
+    return "\n".join(rows) + "\n"
+
+
+@pytest.mark.parametrize(("seen", "expected"), [(3, "confirmed"), (99, "cannot-tell")])
+def test_times_without_a_date_need_edges_that_agree(tmp_path: Path, seen: int, expected: str) -> None:
+    (tmp_path / "vllm.log").write_text(vllm_log(requests(3, 14), START))
+    (tmp_path / "dmon.txt").write_text(dmon_of_the_day(requests(seen, 14)))
+    analysis = analyze([tmp_path], given=("split=layer",))
+    assert verdict(analysis, "turn-taking", "1 running") == [("1 running", expected)]
+    assert any(q["kind"] == "day-added" for q in analysis.result.quality)
+
+
+@pytest.mark.parametrize("seen", [3, 99])
+def test_a_stated_zone_does_not_say_which_day(tmp_path: Path, seen: int) -> None:
+    """Two requests have too few edges to tell."""
+    (tmp_path / "vllm.log").write_text(vllm_log(requests(3, 2), START))
+    (tmp_path / "dmon.txt").write_text(dmon_of_the_day(requests(seen, 2)))
+    analysis = analyze([tmp_path], given=("split=layer",), tz="+00:00")
+    assert offset(analysis, "dmon.txt")["estimated"]
+    assert "confirmed" not in {v for _, v in verdict(analysis, "turn-taking")}
