@@ -262,14 +262,16 @@ def test_a_mixture_of_unknown_active_part_does_not_read_its_file() -> None:
         ("Llama-3.1-8B", {"weights_gib_per_rank": 7.49, "tensor_parallel": 2}, 15.01e9, 16.09e9),
         ("Llama-3.1-8B", {"weights_gib": 14.98, "tensor_parallel": 1}, 15.01e9, 16.09e9),
         # four bits, the embedding still at 16
-        ("Llama-3.1-8B", {"weights_gib_per_rank": 5.35, "tensor_parallel": 1}, 4.69e9, 5.75e9),
+        ("Llama-3.1-8B", {"weights_gib_per_rank": 5.35, "tensor_parallel": 1, "quantisation": "awq"}, 4.69e9, 5.75e9),
+        # two bits of a model that is not quantised: another model, or a part of it is elsewhere
+        ("Llama-3.3-70B", {"weights_gib_per_rank": 1.87, "tensor_parallel": 8, "quantisation": "none"}, 14e9, 141.2e9),
         # not in the catalogue: may be a mixture
         (None, {"weights_gib_per_rank": 14.98, "tensor_parallel": 1}, 0.16e9, 16.09e9),
     ],
 )
 def test_weights_that_a_server_loaded(name: str | None, settings: dict[str, Any], low: float, high: float) -> None:
     store = store_of(
-        models=[{"source_id": 0, "section": 0, "name": name, "quantisation": "none"}],
+        models=[{"source_id": 0, "section": 0, "name": name, "quantisation": settings.get("quantisation", "none")}],
         given=facts_of(speculation="off", ctx_max=500),
         gpus=[{**CARD, "name": SERVER}],
         bench_steps=step(87.0),
