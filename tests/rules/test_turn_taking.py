@@ -165,3 +165,19 @@ def test_a_stage_with_next_to_no_layers_counts_where_the_log_names_its_card() ->
     )
     found = verdict(RULE, store, "c=1")
     assert found.verdict == "confirmed" and found.numbers["cards"] == 3
+
+
+def counted_changes(spans: list[tuple[float, float]], stage_s: int, seconds: int = 120) -> str:
+    """Two cards that work in turns, recorded on a clock that nothing ties to the log's."""
+    rows = samples(seconds, 2, start=9e6, util_gpu=lambda s, g: 97.0 if (s // stage_s) % 2 == g else 2.0)
+    store = store_of(during={1: "c=1"}, zone={0: "since-start", 1: "local-no-zone"}, gpu_samples=rows, requests=served(spans))
+    return verdict(RULE, store, "c=1").verdict
+
+
+def test_changes_of_cards_are_counted_where_no_clock_ties_them_to_requests() -> None:
+    two = [(1000.0, 1060.0), (1060.0, 1120.0)]
+    assert counted_changes(two, stage_s=2) == "confirmed"
+    assert counted_changes(two, stage_s=20) == "fits", "three changes per request: the cards may serve one request each"
+    assert counted_changes([(1000.0 + 2 * n, 1002.0 + 2 * n) for n in range(60)], stage_s=2) == "fits", "as many requests as changes"
+    assert counted_changes([(1000.0, 1060.0), (1030.0, 1090.0)], stage_s=2) == "fits", "two requests at a time"
+    assert counted_changes([(1000.0, 1020.0), (1020.0, 1040.0)], stage_s=2) == "fits", "the log tells of a third of the recorded time"
