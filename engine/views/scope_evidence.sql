@@ -4,9 +4,9 @@ WITH polls AS (
     SELECT
         scope_id, bool_and(placed IN ('given', 'clock')) AS placed, bool_or(placed = 'estimated') AS estimated, bool_or(placed = 'given') AS vouched,
         count(DISTINCT (source_id, cycle)) FILTER (coalesce(util_gpu, sm_active, dram_active, tensor_active) IS NOT NULL) AS util_n,
-        -- hardware counters average over the whole interval
+        -- hardware counters average over the whole interval; only probes say how long they are where the interval is not printed
         count(DISTINCT (source_id, cycle)) FILTER (coalesce(sm_active, dram_active, tensor_active) IS NOT NULL) AS counter_n,
-        count(DISTINCT (source_id, cycle)) FILTER (coalesce(nvlink_rx, nvlink_tx, CASE WHEN pcie_probe_s > 0.02 THEN pcie_rx END) IS NOT NULL) AS link_counter_n,
+        count(DISTINCT (source_id, cycle)) FILTER (coalesce(nvlink_rx, nvlink_tx, CASE WHEN coalesce(pcie_probe_s, 1) > 0.02 THEN coalesce(pcie_rx, pcie_tx) END) IS NOT NULL) AS link_counter_n,
         count(DISTINCT (source_id, cycle)) FILTER (power_w IS NOT NULL) AS power_n,
         count(DISTINCT (source_id, cycle)) FILTER (coalesce(pcie_rx, pcie_tx, nvlink_rx, nvlink_tx) IS NOT NULL) AS link_n,
         max(t) - min(t) AS span_s, median(window_s) AS window_s
