@@ -118,5 +118,6 @@ def test_a_server_that_holds_requests_while_the_cards_do_nothing_fits() -> None:
     found = stuck()
     assert found.verdict == "fits" and "although the server holds requests" in found.sentence
     assert stuck(loading=True).verdict == "cannot-tell"
-    assert stuck(power_w=250.0).verdict == "cannot-tell", "something works that utilisation does not show"
+    warm = lambda s, g: 60.0 if s < 120 or s >= 220 else 250.0  # noqa: E731
+    assert stuck(power_w=warm).verdict == "cannot-tell", "something works that utilisation does not show"
     assert stuck(pcie_rx=8000.0).verdict == "cannot-tell", "copies are no kernels"
