@@ -22,7 +22,8 @@ How it decides
 
 Known problems
     Pipeline stages that wait inside a receive kernel read busy while they wait; their sum can reach N x 100 % although the work
-    is serial. Prefill of a layer split is pipelined over micro-batches and raises the sum. Correlation between cards is not used:
+    is serial. Prefill of a layer split is pipelined over micro-batches and raises the sum: it is left out where the server tells phases
+    apart, else the rounds above 115 % and their neighbours are, where those are 15 % of the rounds or less. Correlation between cards is not used:
     driver windows of different cards are not aligned, and at one second it says nothing.
 """
 
@@ -30,7 +31,8 @@ from ..engine.rule import STATE, Experiment, Limit, Rival, Route, Rule
 
 FACTS = """
 WITH means AS (
-    SELECT l.scope_id, l.gpu, avg(l.util_gpu) AS mean_util
+    -- of the rounds that serial_idle sums
+    SELECT l.scope_id, l.gpu, CASE WHEN max(u.prefill_share) <= 0.15 AND count(*) FILTER (NOT u.prefill) >= 10 THEN avg(l.util_gpu) FILTER (NOT u.prefill) ELSE avg(l.util_gpu) END AS mean_util
     FROM main.samples_in_load l JOIN main.decode_sums u USING (scope_id, source_id, cycle)
     JOIN main.serving_cards s ON s.scope_id = l.scope_id AND s.source_id = l.source_id AND s.gpu = l.gpu AND s.host IS NOT DISTINCT FROM l.host
     GROUP BY l.scope_id, l.host, l.gpu

@@ -83,6 +83,19 @@ def test_prefill_is_left_out_where_the_server_tells_phases_apart() -> None:
     assert found.verdict == "confirmed" and 95 < found.numbers["util_sum"] < 103
 
 
+@pytest.mark.parametrize(
+    ("every", "split", "expected"), [(12, "layer", "confirmed"), (12, None, "fits"), (4, "layer", "cannot-tell"), (12, "tensor", "ruled-out")]
+)
+def test_single_rounds_of_prefill_are_left_out_where_nothing_tells_phases(every: int, split: str | None, expected: str) -> None:
+    """A round of 225 % between rounds of 99 %; a fourth of such rounds is more than prompts between answers."""
+    values = {"util_gpu": lambda s, g: 75.0 if s % every == every - 1 else 33.0}
+    more = {"given": given(split=split)} if split else {}
+    store = store_of(during={1: "c=1"}, zone={1: "none"}, gpu_samples=[{**r, "time": None} for r in samples(60, 3, **values)], **more)
+    found = verdict(RULE, store, "c=1")
+    assert found.verdict == expected
+    assert (found.numbers["util_sum"] == 99) is (every == 12)
+
+
 @pytest.mark.parametrize(("stage_s", "expected"), [(2, "confirmed"), (1000, "cannot-tell")])
 def test_cards_seen_to_work_one_after_the_other_inside_single_requests(stage_s: int, expected: str) -> None:
     """Stages of 2 s at samples of 1 s alternate inside a request; cards that change only between requests do not."""
