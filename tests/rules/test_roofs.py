@@ -106,6 +106,32 @@ def test_links_that_would_take_longer_than_the_step(rule: Any, words: str) -> No
     assert found.verdict == "cannot-tell" and words in found.sentence
 
 
+@pytest.mark.parametrize(("hidden", "low", "expected"), [(4096.0, 64.9, "fits"), (None, 45.0, "cannot-tell")])
+def test_a_message_of_unknown_size_may_be_small(hidden: float | None, low: float, expected: str) -> None:
+    """64 collectives on eight cards in a step of 20 ms: at 344 us each they would take all of it and more."""
+    store = store_of(
+        models=[{**DENSE, "hidden": hidden}],
+        given=facts_of(**{"gpu.count": 8, "split": "tensor"}),
+        gpus=[{**CARD, "name": "NVIDIA GeForce RTX 4090"}],
+        bench_steps=step(50.0),
+    )
+    assert view(store, "link_load", "c=1")["latency_us_lo"] == pytest.approx(low, abs=0.1)
+    assert verdict(LATENCY, store, "c=1").verdict == expected
+
+
+def test_fast_memory_of_eight_cards_without_names_has_no_switch() -> None:
+    facts = facts_of(**{"gpu.count": 8, "split": "tensor"})
+    for mhz, cards, low in ((14001.0, 8, 64.9), (2619.0, 8, 4.0), (None, 8, 4.0), (14001.0, 4, 4.0)):
+        store = store_of(
+            during={1: "c=1"},
+            models=[{**DENSE}],
+            given=[{**f, "num": float(cards)} if f["key"] == "gpu.count" else f for f in facts],
+            bench_steps=step(50.0),
+            gpu_samples=samples(20, cards, util_gpu=99.0, mem_clock=mhz),
+        )
+        assert view(store, "link_load", "c=1")["latency_us_lo"] == pytest.approx(low, abs=0.1), (mhz, cards)
+
+
 # --- the bandwidth of the run ----------------------------------------------------------------------------------------------------
 
 
