@@ -539,7 +539,9 @@ def test_a_setting_of_repeated_runs_names_the_series() -> None:
     runs = [(c, b, 10 * c + n) for b in ("b10400", "b10420") for c in (4, 8) for n in range(2)]
     text = "| c | build | total tok/s |\n|---|---|---|\n" + "".join(f"| {c} | {b} | {x} |\n" for c, b, x in runs)
     assert column(text, "series") == ["build=b10400"] * 4 + ["build=b10420"] * 4
-    remark = "| c | remark | total tok/s |\n|---|---|---|\n" + "".join(f"| {c} | {'warm' if n else 'cold'} | {x} |\n" for n, (c, _, x) in enumerate(runs))
+    remark = "| c | remark | total tok/s |\n|---|---|---|\n" + "".join(
+        f"| {c} | {'warm' if n else 'cold'} | {x} |\n" for n, (c, _, x) in enumerate(runs)
+    )
     assert set(column(remark, "series")) == {None}
 
 

@@ -99,10 +99,20 @@ def test_two_cards_of_a_split_that_nobody_tells(util: float, expected: str) -> N
 def stuck(loading: bool = False, **read: Any) -> Finding:
     """A server with statistics lines that holds eight requests for 100 s, two idle minutes around it, and 20 s without any work inside."""
     idle = lambda s: s < 120 or s >= 220 or 160 <= s < 180  # noqa: E731
-    values = {"util_gpu": lambda s, g: 0.0 if idle(s) else 98.0, "power_w": lambda s, g: 60.0 if idle(s) else 250.0, "mem_used": 20_000.0, **read}
+    values = {
+        "util_gpu": lambda s, g: 0.0 if idle(s) else 98.0,
+        "power_w": lambda s, g: 60.0 if idle(s) else 250.0,
+        "mem_used": 20_000.0,
+        **read,
+    }
     inside = lambda i: 24 <= i < 44  # noqa: E731
     told = lines(
-        68, start=880.0, step=5.0, running=lambda i: 8.0 if inside(i) else 0.0, waiting=0.0, gen_tok_s=lambda i: 300.0 if inside(i) and not 33 <= i < 37 else 0.0
+        68,
+        start=880.0,
+        step=5.0,
+        running=lambda i: 8.0 if inside(i) else 0.0,
+        waiting=0.0,
+        gen_tok_s=lambda i: 300.0 if inside(i) and not 33 <= i < 37 else 0.0,
     )
     events = [{"source_id": 0, "line": 90, "time": 1045.0, "kind": "loading"}] if loading else []
     store = store_of(

@@ -84,7 +84,8 @@ def test_prefill_is_left_out_where_the_server_tells_phases_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    ("every", "split", "expected"), [(12, "layer", "confirmed"), (12, None, "fits"), (4, "layer", "cannot-tell"), (12, "tensor", "ruled-out")]
+    ("every", "split", "expected"),
+    [(12, "layer", "confirmed"), (12, None, "fits"), (4, "layer", "cannot-tell"), (12, "tensor", "ruled-out")],
 )
 def test_single_rounds_of_prefill_are_left_out_where_nothing_tells_phases(every: int, split: str | None, expected: str) -> None:
     """A round of 225 % between rounds of 99 %; a fourth of such rounds is more than prompts between answers."""
