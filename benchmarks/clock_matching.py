@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import random
 import sys
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from gpuverdict.engine.edges import Match, match, merge
+from gpuverdict.engine.edges import Match, busy_spans, match, merge
 
 Spans = list[tuple[float, float]]
 ZONES = (0.0, 0.3, -0.3, 3 * 3600.0, -3 * 3600.0, 5.5 * 3600, 14 * 3600.0, -14 * 3600.0)
@@ -78,6 +79,22 @@ def recorded(
     return merge([(t - step, t) for t, on in samples if on], 0.5 * step), merge([(t - step, t) for t, _ in samples], 2.5 * step)
 
 
+def through_windows(rng: random.Random, load: Spans, offset: float, step: float) -> tuple[Spans, Spans]:
+    """What the driver makes of it: the share of the last complete window, of several cards whose windows are not aligned."""
+    window, cards = rng.choice([1 / 6, 0.25, 0.5, 1.0]), rng.choice([1, 2, 3])
+    phases = [rng.uniform(0, window) for _ in range(cards)]
+    begins, rows, t = [a for a, _ in load], [], rng.uniform(0, step)
+    while t < load[-1][1] + 60:
+        value = 0.0
+        for phase in phases:
+            end = phase + (t - phase) // window * window
+            near = load[max(0, bisect_right(begins, end - window) - 1) : bisect_right(begins, end)]
+            value += round(100 / cards * sum(max(0.0, min(b, end) - max(a, end - window)) for a, b in near) / window)
+        rows.append((t + offset, value))
+        t += step
+    return list(busy_spans(rows, 0.0, 10.0, step)), merge([(t - step, t) for t, _ in rows], 2.5 * step)
+
+
 def related(rng: random.Random) -> World:
     load, offset = uneven(rng, rng.choice([3, 5, 8, 12, 20])), rng.choice(ZONES)
     return World(load, *recorded(rng, load, offset), offset)
@@ -138,6 +155,26 @@ def two_runs(rng: random.Random) -> World:
     return World(told, *recorded(rng, first + second, 1.8e9), 1.8e9, zones=False)
 
 
+def driver_windows(rng: random.Random) -> World:
+    """Readings as a driver gives them, of a clock since start."""
+    load, offset, step = uneven(rng, rng.choice([8, 12, 20]), (20, 90), (12, 40)), rng.choice(ZONES), rng.choice([0.2, 0.5, 1.0, 2.0])
+    return World(load, *through_windows(rng, load, offset, step), offset, step, zones=False)
+
+
+def other_run_windows(rng: random.Random) -> World:
+    """Another run of the same script, seen through driver windows."""
+    pattern, step = uneven(rng, rng.choice([8, 14]), (20, 90), (12, 40)), rng.choice([0.2, 0.5, 1.0])
+    load, other = script(rng, pattern, 0.02), script(rng, pattern, 0.02)
+    return World(load, *through_windows(rng, other, -24 * HOUR, step), None, step, zones=False)
+
+
+def longer_run_windows(rng: random.Random) -> World:
+    """A load that is started by the clock every day, and each time takes some percent longer: the edges say so."""
+    pattern, step, longer = uneven(rng, rng.choice([8, 14]), (20, 90), (12, 40)), rng.choice([0.2, 0.5, 1.0]), rng.uniform(0.03, 0.08)
+    other = [(a, b + longer * (b - a)) for a, b in pattern]
+    return World(pattern, *through_windows(rng, other, -24 * HOUR, step), None, step, zones=False)
+
+
 def truncated(rng: random.Random) -> World:
     """The log lost its first half."""
     load, offset = uneven(rng, rng.choice([8, 16, 30])), rng.choice(ZONES)
@@ -172,11 +209,14 @@ WORLDS: tuple[Callable[[random.Random], World], ...] = (
     recorder_late,
     foreign_load,
     short_requests,
+    driver_windows,
     wrong_clock,
     periodic,
     two_runs,
     unrelated,
     other_run,
+    other_run_windows,
+    longer_run_windows,
 )
 SLOW = {drifting: 10}  # a day of samples: one seed in ten
 

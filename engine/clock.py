@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from .edges import Match, Spans, match, merge
+from .edges import Match, Spans, busy_spans, match, merge
 from .given import GivenError
 from .source import Source
 from .store import Store
@@ -536,7 +536,7 @@ def _card(store: Store, clock: Clock) -> tuple[Clock, Spans, Spans, float] | Non
         step = steps[len(steps) // 2] if steps else 1.0
         # near the idle level: a prefill on all cards may read several times what decode reads, and both are work
         line = low + max(share * (high - low), 0.5 * least)
-        busy = merge([(t - step, t) for t, v in rows if v > line], 0.5 * step)
+        busy = busy_spans(rows, low, line, step)
         seen = merge([(t - step, t) for t, _ in rows], 2.5 * step)
         return clock, busy, seen, step
     return None

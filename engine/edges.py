@@ -24,8 +24,10 @@ SEARCH_S = 14 * 3600 + ZONE_SLACK_S
 SEARCH_SLACK_S = 120.0  # around each of them an offset is looked for; ZONE_SLACK_S is what it may be off
 MAX_RESIDUAL_S = 5.0
 EDGE_SLACK_S = 0.5  # start of work after the launch of a request, half of a driver window
+DRIVER_WINDOW_S = 1.0  # the longest there is; which one a card has is not known
 MAX_DRIFT = 200e-6  # quartz clocks differ by less
 MAX_CARRIED = 0.5
+LEVEL_OF = 5  # readings beside an edge that tell the level: a partly filled window is one or two of them
 MAX_EDGES = 400  # edges used to propose offsets; the agreement itself always uses all of them
 MAX_PROPOSALS = 60
 
@@ -105,9 +107,11 @@ def _accept(tried: list[tuple[float, float, float]], load: Spans, busy: Spans, s
     refined = offset + shift
     if zones and not _zone_like(refined, ZONE_SLACK_S):
         return _with(found, "the best offset is no multiple of a quarter of an hour, as clocks of one host would need")
-    # An edge is known to half a step, and utilisation lags by up to half of a driver window; drift moves the ends against the middle.
+    # An edge is known to half a step, and utilisation lags by up to a driver window, the same at all edges where polls and windows keep
+    # step; drift moves the ends against the middle.
     wander = drift * (load[-1][1] - load[0][0]) / 2
-    uncertainty = max(spread, step_s / 2 + EDGE_SLACK_S) + wander
+    noise = 1.5 * spread / len(pairs) ** 0.5  # about twice the standard error of the median
+    uncertainty = max(spread, step_s / 2 + EDGE_SLACK_S, DRIVER_WINDOW_S + noise) + wander
     return Match(refined, uncertainty, r, runner_up, len(pairs), overlap, "edges of load and of utilisation agree")
 
 
@@ -253,6 +257,35 @@ def _pairs(load: Spans, busy: Spans, offset: float, near: float) -> list[tuple[f
             if best is not None and abs(best) <= near:
                 out.append((at, best, number))
     return out
+
+
+def busy_spans(rows: Sequence[tuple[float, float]], low: float, line: float, step_s: float) -> Spans:
+    """When the cards worked: stretches of readings (time, value) above `line`, each of them the state of the step before it.
+
+    A reading is the mean over the last complete driver window and is shown until the next one ends, so that one that holds a moment
+    of work reads above the line: too early at the begin, and at the end for as much as two windows too long. Where the reading crosses
+    half of the level beside it both edges come equally late, and the length of the stretch is right.
+    """
+    times = [t for t, _ in rows]
+    out = []
+    for began, ended in merge([(t - step_s, t) for t, v in rows if v > line], 0.5 * step_s):
+        first, last = bisect_right(times, began + 0.5 * step_s), bisect_right(times, ended)
+        inside = rows[first:last]
+        rise = _crossing(inside, low)
+        fall = _crossing(inside[::-1], low)
+        if rise is None or fall is None or rise > fall:
+            out.append((began, ended))
+        else:
+            out.append((began if rise == inside[0][0] else rise - step_s, fall))
+    return out
+
+
+def _crossing(readings: Sequence[tuple[float, float]], low: float) -> float | None:
+    """The first of these readings that reaches half of their level, which is that of the five next to the edge."""
+    if not readings:
+        return None
+    half = (low + median(v for _, v in readings[:LEVEL_OF])) / 2
+    return next(t for t, v in readings if v >= half)
 
 
 def merge(spans: Sequence[tuple[float, float]], gap: float = 0.0) -> list[tuple[float, float]]:

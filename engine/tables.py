@@ -451,6 +451,7 @@ VIEWS: tuple[View, ...] = (
     View("model_cards", "On how many cards one copy of the model runs, and how many copies there are."),
     View("card_bandwidth", "Memory bandwidth of one card, by the clock under load where it is logged."),
     View("roofs", "Bytes of one pass and the bandwidth that serves it, as intervals."),
+    View("longest_idle", "The longest stretch in which the cards of a scope do nothing, and what else is known of it."),
     View("step_bytes", "Bytes that one decode step moves, as an interval."),
     View("link_load", "What the link between the cards has to carry, and over what."),
     View("budget", "The time of one decode step and what could fill it, as intervals."),

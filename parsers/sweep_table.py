@@ -28,7 +28,7 @@ What the columns mean:
   the inverse of the per-stream rate beside it.
 - `series`: the name of a configuration (heading, caption, config column, prefix of a column group), NULL where there is only one.
 - rows that repeat one load (ten runs at c=8) are steps of one series where a column counts the runs or says that a row is a whole run
-  (aggregate, percentile, mean); else they could be requests, and are refused.
+  (aggregate, percentile, mean), or where every setting was run as often and with fewer rows than streams; else they could be requests, and are refused.
 - `step` counts the rows of a series from 1. `line` is the row's line, for a table on its side the header's, for a block its first.
 
 Known traps: `1.00×` is a ratio; a "latency" in which one token was made is that of a token; `8/8` completed; ranges, bounds, `OOM`, `—` are NULL; one comma or point before three digits may group
@@ -41,6 +41,7 @@ A table that starts after the first 256 KiB is found where its lines or those ar
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -250,8 +251,13 @@ def _read_upright(grid: Grid, out: Reading) -> None:
     if len(valid) == 1 and {c.means.role for c in usable} == {"wall"} and not any(c.means.role in ("completed", "failed") for c in columns):
         raise NotASweep("one duration and nothing that was measured in it: is it a setting?")
     series = _series(columns, valid, first)
-    distinct = len({(series[n], first.values[n]) for n in valid})
-    of_runs = any(_of_a_step(c) for c in usable) or any(_numbers_the_rows(c, valid) and plain(c.text).lower() in _RUNS for c in columns)
+    repeats = Counter((series[n], first.values[n]) for n in valid)
+    distinct = len(repeats)
+    of_runs = (
+        any(_of_a_step(c) for c in usable)
+        or any(_numbers_the_rows(c, valid) and plain(c.text).lower() in _RUNS for c in columns)
+        or bool(load and _too_few_for_requests(repeats))
+    )
     if len(valid) > 3 * distinct + 3 and not (of_runs and len(valid) <= MAX_REPEATS * distinct):
         # the same few loads again and again: a log or a list of requests, not a sweep
         raise NotASweep("the same load again and again: are these requests or repeated runs?" if len(valid) <= 1000 else "")
@@ -343,12 +349,29 @@ def _series(columns: Sequence[Column], valid: Sequence[int], first: Column) -> l
             few = len({plain(c.cells[n]) for n in valid}) < len(valid)
             if c.means.role in ("", "concurrency", "requests") and c is not first and few and len(split) == len(at):
                 return [f"{names[n]} {_key(c, n, named=True)}".strip() for n in range(size)]
+        for c in columns:
+            if c.means.role == "" and _same_runs_in_each(c, valid, names, first):
+                return [f"{names[n]} {_key(c, n, named=True)}".strip() for n in range(size)]
     return names
+
+
+def _same_runs_in_each(column: Column, valid: Sequence[int], names: Sequence[str], first: Column) -> bool:
+    """A setting without a name we know (`build`): every value of it was measured at the same loads, as often, and more than once."""
+    arms: dict[str, Counter[tuple[str, float | None]]] = {}
+    for n in valid:
+        arms.setdefault(plain(column.cells[n]), Counter())[names[n], first.values[n]] += 1
+    counts = list(arms.values())
+    return "" not in arms and len(arms) >= 2 and all(c == counts[0] for c in counts) and min(counts[0].values()) >= 2
 
 
 def _of_a_step(column: Column) -> bool:
     """Measured over many requests: a rate of all streams, a percentile or a mean, a wall time of the run."""
     return (column.means.role == "aggregate" and not column.means.weak) or bool(column.means.stat and column.target)
+
+
+def _too_few_for_requests(repeats: Counter[tuple[str, float | None]]) -> bool:
+    """Several settings, each with the same number of rows, and fewer rows than streams: a load of 64 streams is 64 requests at least."""
+    return len(repeats) >= 2 and len(set(repeats.values())) == 1 and all(n < (load or 0) for (_, load), n in repeats.items())
 
 
 _RUNS = {"run", "trial", "iteration", "iter", "rep", "repeat", "repetition", "attempt", "launch", "round", "lauf"}

@@ -14,8 +14,9 @@ How it decides
     load with CUDA graphs, three runs per arm and nothing else changed by both servers' logs, gains 15 % less the noise or more.
     A path that is idle a good part of the time fits only where the samples are placed in the load, a server or client tells that
     somebody asked meanwhile (5 % of the time or more has to be left), every card of the model is recorded and no other works, and no
-    part of the model is on the CPU. Stretches of seconds in which all cards are idle do not count into it: they are a question of
-    their own (idle-starvation).
+    part of the model is on the CPU. Where nothing tells how the model is split, the path is the busiest card or the sum of all, and cards
+    that take turns are a rival. Stretches of seconds in which all cards are idle do not count into it: they are a question of
+    their own (idle-starvation), and where that holds, a host that is stuck fits.
 
 Known problems
     Utilisation cannot resolve gaps of microseconds, and a kernel that waits in a collective counts as busy.
@@ -37,8 +38,16 @@ WITH ranks AS (
     JOIN main.serving_cards s ON s.scope_id = l.scope_id AND s.source_id = l.source_id AND s.gpu = l.gpu AND s.host IS NOT DISTINCT FROM l.host
     LEFT JOIN holes h ON h.scope_id = l.scope_id AND h.source_id = l.source_id AND l.cycle BETWEEN h.first_cycle AND h.last_cycle
     WHERE h.scope_id IS NULL GROUP BY l.scope_id, l.host, l.gpu
+), split AS (
+    SELECT scope_id, value AS split FROM main.config_in_scope WHERE key = 'split'
 ), path AS (
-    SELECT scope_id, sum(util) AS one_by_one, min(util) AS together, min(n) AS rounds FROM working GROUP BY scope_id
+    SELECT scope_id, sum(util) AS one_by_one, min(util) AS together, max(util) AS busiest, min(n) AS rounds FROM working GROUP BY scope_id
+), busy AS (
+    -- of a split that nobody tells: their sum if they take turns, and no more than the busiest card if they all work at once
+    SELECT
+        p.scope_id, p.rounds, CASE WHEN sp.split = 'layer' THEN p.one_by_one WHEN sp.split = 'tensor' OR k.cards = 1 THEN p.together WHEN sp.split IS NULL THEN p.one_by_one END AS path,
+        CASE WHEN sp.split IS NULL AND k.cards > 1 THEN p.busiest END AS busiest
+    FROM path p LEFT JOIN ranks k USING (scope_id) LEFT JOIN split sp USING (scope_id)
 ), cpu_parts AS (
     -- a stage on the CPU: layers that are not on the cards, or more in host memory than a token embedding
     SELECT
@@ -51,8 +60,6 @@ WITH ranks AS (
     LEFT JOIN (SELECT source_id, sum(num) AS mib FROM main.server_config WHERE key = 'device_model_mib' GROUP BY source_id, coalesce(run, 0)) d
         ON c.key = 'cpu_model_mib' AND d.source_id IN (SELECT unnest(c.ev).source_id)
     GROUP BY c.scope_id
-), split AS (
-    SELECT scope_id, value AS split FROM main.config_in_scope WHERE key = 'split'
 ), graphs AS (
     SELECT scope_id, avg((NOT cuda_graph)::INT) AS eager_share, count(*) AS n, min({'source_id': source_id, 'line': line}, 2) AS ev
     FROM main.server_in_scope WHERE cuda_graph IS NOT NULL AND phase IS DISTINCT FROM 'prefill' GROUP BY scope_id
@@ -80,25 +87,45 @@ WITH ranks AS (
 SELECT
     sc.scope_id, sp.split, s.rounds, k.cards,
     CASE WHEN sp.split IN ('layer') THEN s.idle_bound WHEN (sp.split = 'tensor' OR k.cards = 1) AND k.cards_extra = 0 THEN 100 - k.least_busy + 0.5 END AS idle_bound, s.ev AS idle_bound_ev,
-    CASE WHEN sp.split = 'layer' THEN y.one_by_one WHEN sp.split = 'tensor' OR k.cards = 1 THEN y.together END AS path_busy, y.rounds AS working_rounds,
+    y.path AS path_busy, y.busiest, y.rounds AS working_rounds,
     100 * a.share AS asked, a.placed::INT AS placed_all, coalesce(k.cards_missing, 0) AS cards_missing, coalesce(k.cards_extra, 0) AS cards_extra,
     coalesce(cp.cpu_stage, 0) AS cpu_stage, coalesce((k.mem_mib * 1048576 < 0.8 * m.file_bytes)::INT, 0) AS weights_elsewhere,
-    100 * a.share - CASE WHEN sp.split = 'layer' THEN y.one_by_one WHEN sp.split = 'tensor' OR k.cards = 1 THEN y.together END AS unexplained,
+    100 * a.share - y.path AS unexplained, 100 * a.share - y.busiest AS unexplained_together,
+    li.idle_rounds, li.idle_s, li.server_in_flight, li.model_on_cards, li.mem_change, li.power_over, li.pcie_busy_seen, coalesce(li.loading_seen, 0) AS loading_seen,
+    li.tokens_share, CASE WHEN li.scope_id IS NOT NULL THEN [{'source_id': li.source_id, 'line': li.line}] END AS idle_rounds_ev,
     g.eager_share, g.n AS graph_lines, g.ev AS eager_share_ev, e.eager,
     -- gaps on all cards at once, or for ranks that step together those of the rank with the fewest
     coalesce(kf.idle_all, CASE WHEN sp.split = 'tensor' OR kf.ranks = 1 THEN kf.idle_least END) AS gap_share, kf.idle_most AS gap_share_most, kf.ev AS gap_share_ev, kf.ranks AS traced_ranks,
     gp.gain_lo AS graphs_gain_lo, gp.gain_hi AS graphs_gain_hi, gp.ev AS graphs_gain_ev, gp.sure AS ab_sure, gp.repeats, gp.mean_a AS eager_tok_s, gp.mean_b AS graphs_tok_s,
     r.fixed_ms, r.slope_ms, r.n AS points, r.roof_ms, r.fixed_ms / nullif(r.roof_ms, 0) AS fixed_over_roof
 FROM main.scopes sc
-LEFT JOIN main.serial_idle s USING (scope_id) LEFT JOIN path y USING (scope_id) LEFT JOIN main.asked a USING (scope_id) LEFT JOIN cpu_parts cp USING (scope_id)
+LEFT JOIN main.serial_idle s USING (scope_id) LEFT JOIN busy y USING (scope_id) LEFT JOIN main.longest_idle li USING (scope_id) LEFT JOIN main.asked a USING (scope_id) LEFT JOIN cpu_parts cp USING (scope_id)
 LEFT JOIN ranks k USING (scope_id) LEFT JOIN split sp USING (scope_id) LEFT JOIN graphs g USING (scope_id)
 LEFT JOIN eager e USING (scope_id) LEFT JOIN roofed r USING (scope_id) LEFT JOIN main.kernel_facts kf USING (scope_id) LEFT JOIN graph_pairs gp USING (scope_id) CROSS JOIN main.model_facts m
 """
 
 _NSYS = "nsys profile -t cuda,nvtx,osrt --cuda-graph-trace=node -d 15 -o trace <server command>"
 
+_STRETCH = "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt from 30 s before to 30 s after the load, and the server's log of the same time"
+
 # every sample lies in the load, every card of the model is seen and no other, and no part of it runs on the CPU
 _ALL_SEEN = ("placed_all >= yes", "cards_missing <= 0", "cards_extra <= 0", "cpu_stage <= 0", "weights_elsewhere <= 0")
+
+# what idle-starvation asks for before it says that the cards sit idle
+_STARVED = (
+    "idle_rounds >= rounds_needed",
+    "idle_s >= long_s",
+    "server_in_flight >= yes",
+    "model_on_cards >= yes",
+    "cards_missing <= 0",
+    "cards_extra <= 0",
+    "cpu_stage <= 0",
+    "mem_change <= flat",
+    "loading_seen <= 0",
+    "power_over <= 0",
+    "pcie_busy_seen <= 0",
+    "tokens_share < no_tokens",
+)
 
 RULE = Rule(
     id="host-bound",
@@ -110,6 +137,9 @@ RULE = Rule(
     limits={
         "idle_small": Limit(5, "% of the time", "the critical path is busy 95 % of the time or more"),
         "rounds_needed": Limit(10, "samples", "fewer than ten independent windows say nothing about the load"),
+        "long_s": Limit(5, "s", "longer than any prefill stall that a median step time shows"),
+        "flat": Limit(0.01, "of memory.used", "memory that grows is loading"),
+        "no_tokens": Limit(0.05, "of the median rate", "tokens come from somewhere"),
         "mostly": Limit(0.5, "of the decode lines", "the usual step runs without a graph"),
         "enough_lines": Limit(5, "lines", "fewer do not show a habit"),
         "far_above": Limit(5, "roofs", "a fixed part five times one pass over the weights is not memory"),
@@ -160,6 +190,24 @@ RULE = Rule(
             )
             for told_by in ("server", "client")
         ),
+        *(
+            Route(
+                "the cards are idle a good part of the time while somebody asks, if they do not take turns",
+                when=("unexplained_together >= idle_small", "working_rounds >= rounds_needed", *_ALL_SEEN),
+                uses=("util", told_by),
+                rivals=("turns", "other_cost", "unseen"),
+                says="The host may keep the cards waiting. No card is busy more than {busiest:%} of the time, in {working_rounds:int} samples, and somebody asks "
+                "{asked:%} of it; cards that take turns show the same, and nothing says how the model is split.",
+            )
+            for told_by in ("server", "client")
+        ),
+        Route(
+            "for seconds the server holds requests and the cards do nothing",
+            when=_STARVED,
+            uses=("util", "power", "server"),
+            rivals=("elsewhere",),
+            says="The host may keep the cards waiting. For {idle_s:s} ({idle_rounds:int} samples) they do nothing although the server holds requests and the model is loaded.",
+        ),
         Route(
             "decode steps run without CUDA graphs",
             when=("eager_share >= mostly", "graph_lines >= enough_lines"),
@@ -198,6 +246,16 @@ RULE = Rule(
             closed=(),
             settle="the client's send and end times, the server's log from its start (layers, buffers, devices), and samples of every card of that host",
         ),
+        "turns": Rival(
+            "cards that take turns: each then waits for the others, and the path is their sum",
+            closed=(),
+            settle="how the model is split (--given split=tensor or layer), or the server's start-up log",
+        ),
+        "elsewhere": Rival(
+            "what the server waits for is no work of its host: storage, network, another node",
+            closed=(),
+            settle="py-spy dump --native on the server's process and CPU time per thread while it happens",
+        ),
         "other_cost": Rival(
             "collectives or slow kernels make the fixed part instead",
             closed=(),
@@ -208,6 +266,16 @@ RULE = Rule(
         "idle_bound": "utilisation of all cards in the load and how the model is split",
         "rounds": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt in the load",
         "unexplained": "utilisation of all cards in the load, how the model is split, and the server's log of the same time",
+        "unexplained_together": "utilisation of all cards in the load, and the server's log of the same time",
+        "idle_rounds": _STRETCH,
+        "idle_s": _STRETCH,
+        "server_in_flight": _STRETCH,
+        "model_on_cards": _STRETCH,
+        "mem_change": _STRETCH,
+        "loading_seen": _STRETCH,
+        "power_over": _STRETCH,
+        "pcie_busy_seen": _STRETCH,
+        "tokens_share": _STRETCH,
         "working_rounds": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt in the load",
         "placed_all": "samples and the server's log on clocks that can be compared, or [during] in gpuverdict.toml",
         "cards_missing": "samples of every card the model runs on",

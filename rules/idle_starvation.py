@@ -11,7 +11,8 @@ How it decides
     A stretch counts as idle if all serving cards together read at most 5 % in every sample. Confirmed needs: the server itself says
     that a request is in flight in the same, aligned time; the model is on these cards, all of them and no others are recorded; memory use is flat and nothing is loading;
     every card is at the idle power learned from the same log; the link is quiet where it is recorded; no tokens come out; and the
-    stretch lasts 5 s and ten samples or more. Ruled out: the cards together read 20 % or more in every sample of the load.
+    stretch lasts 5 s and ten samples or more. Ruled out: the cards together read 20 % or more in every sample of the load, or a link of
+    theirs carries a fifth of what it can in every interval of a counter that averages (weights that are streamed by the copy engine).
 
 Known problems
     0 % also means: no load at that instant, the wrong host or card, a model on the CPU, loading, or copies, which do not count as
@@ -21,73 +22,36 @@ Known problems
 from ..engine.rule import CAUSE, Experiment, Limit, Rival, Route, Rule
 
 FACTS = """
-WITH rounds AS MATERIALIZED (
-    SELECT scope_id, source_id, util_sum, line, cards_missing, cards_extra FROM main.util_sums WHERE complete
-), longest AS MATERIALIZED (
-    SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY scope_id ORDER BY n DESC, source_id, first_cycle) AS rank FROM main.idle_stretches) WHERE rank = 1
-), sums AS (
+WITH sums AS (
     SELECT scope_id, count(*) AS rounds, min(util_sum) AS util_sum_min, avg((util_sum <= 5)::INT) AS idle_share,
         max(cards_missing) AS cards_missing, max(cards_extra) AS cards_extra,
         min({'source_id': source_id, 'line': line}, 2) AS ev
-    FROM rounds GROUP BY scope_id
-), inside AS (
-    SELECT l.scope_id, s.host, s.gpu, max(s.power_w) AS power_max, max(s.power_limit_w) AS limit_w, min(s.mem_used) AS mem_lo, max(s.mem_used) AS mem_hi,
-        -- 5 % of what the link can copy; 3.2 GB/s is the narrowest that cards commonly have (Gen3 x4)
-        count(*) FILTER (greatest(coalesce(s.pcie_rx, 0), coalesce(s.pcie_tx, 0)) > 0.05 * coalesce(
-            0.8 * s.pcie_width * CASE s.pcie_gen WHEN 1 THEN 250 WHEN 2 THEN 500 WHEN 3 THEN 985 WHEN 4 THEN 1970 WHEN 5 THEN 3940 WHEN 6 THEN 7560 END, 3200
-        )) AS pcie_busy
-    FROM longest l JOIN main.samples_in_load s ON s.scope_id = l.scope_id AND s.source_id = l.source_id AND s.cycle BETWEEN l.first_cycle AND l.last_cycle
-    -- power is a mean over the last second on most cards, and utilisation is as old as its window: the first second of the stretch
-    -- still holds the work before it, the last one may hold the work after it
-    WHERE l.first_t IS NULL OR s.t BETWEEN l.first_t + 1 AND l.last_t - 1
-    GROUP BY l.scope_id, s.host, s.gpu
-), cards AS (
+    FROM main.util_sums WHERE complete GROUP BY scope_id
+), copied AS (
+    -- how full the busiest link of the serving cards is in each round of counters that average over their interval: copies are no kernels
     SELECT
-        i.scope_id, sum(i.mem_hi) * 1048576 AS mem_bytes, min(i.mem_hi) * 1048576 AS card_bytes, max((i.mem_hi - i.mem_lo) / nullif(i.mem_hi, 0)) AS mem_change,
-        max(CASE WHEN p.idle_w IS NULL OR i.power_max IS NULL THEN NULL ELSE i.power_max - p.idle_w - greatest(10, 0.03 * coalesce(i.limit_w - p.idle_w, 0)) END) AS power_over,
-        count(*) FILTER (p.idle_w IS NULL OR i.power_max IS NULL) AS power_unknown, sum(i.pcie_busy) AS pcie_busy_seen
-    FROM inside i LEFT JOIN main.idle_power p ON (p.gpu = i.gpu AND p.host IS NOT DISTINCT FROM i.host) OR p.gpu IS NULL
-    GROUP BY i.scope_id
-), window_origins AS (
-    SELECT l.scope_id, count(*) AS n FROM longest l JOIN main.load_windows w ON w.origin LIKE 'server%' AND NOT w.estimated AND l.began >= w.began AND l.ended <= w.ended
-    GROUP BY l.scope_id
-), loads AS (
-    SELECT l.scope_id, count(*) AS n FROM longest l JOIN main.server_events e ON e.kind = 'loading' AND e.time BETWEEN l.began - 5 AND l.ended + 5 GROUP BY l.scope_id
-), lines AS (
-    SELECT time, server, gen_tok_s, prompt_tok_s, running, lag(time) OVER w AS before, lag(running) OVER w AS running_before,
-        median(time - before) OVER (PARTITION BY source_id) AS usual_s, bool_or(running = 0) OVER (PARTITION BY source_id) AS tells_idle
-    FROM (SELECT *, lag(time) OVER (PARTITION BY source_id, engine, rank, run ORDER BY time, line) AS before FROM main.server_samples
-        WHERE gen_tok_s IS NOT NULL OR prompt_tok_s IS NOT NULL)
-    WINDOW w AS (PARTITION BY source_id, engine, rank, run ORDER BY time, line)
-), printed AS (
-    -- a line speaks of the time since the line before it, and of no more than the usual distance of lines
-    SELECT greatest(before, time - 1.5 * usual_s) AS since, time AS until_time, coalesce(gen_tok_s, 0) + coalesce(prompt_tok_s, 0) AS tok_s FROM lines
-    UNION ALL
-    -- vLLM leaves lines out while nothing is computed: a gap between two lines that both run something. Not where idle lines were cut out
-    SELECT before, time - usual_s, 0 FROM lines WHERE server = 'vllm' AND tells_idle AND running > 0 AND running_before > 0 AND time - before > 2 * usual_s
-), made AS (
+        l.scope_id, l.source_id, l.cycle, min(l.line) AS line, max(coalesce(l.pcie_probe_s, c.interval_s)) AS interval_s,
+        max(greatest(coalesce(l.pcie_rx, 0), coalesce(l.pcie_tx, 0))) / 1000 / any_value(k.copy_gb_s) AS share
+    FROM main.samples_in_load l JOIN main.link_load k USING (scope_id) LEFT JOIN main.clocks c ON c.source_id = l.source_id
+    WHERE coalesce(l.pcie_rx, l.pcie_tx) IS NOT NULL AND coalesce(l.pcie_averaged, l.pcie_probe_s > 0.02)
+      AND EXISTS (FROM main.serving_cards s WHERE s.scope_id = l.scope_id AND s.gpu = l.gpu AND s.host IS NOT DISTINCT FROM l.host)
+    GROUP BY l.scope_id, l.source_id, l.cycle
+), loaded AS (
+    SELECT scope_id, max(lasts_s) AS lasts_s
+    FROM (SELECT scope_id, max(finished_t) - min(started_t) AS lasts_s FROM main.requests_in_scope GROUP BY scope_id, source_id, run) GROUP BY scope_id
+), copies AS (
     SELECT
-        l.scope_id, sum(p.tok_s * (p.until_time - p.since)) / nullif(sum(p.until_time - p.since), 0) AS inside_rate,
-        any_value((SELECT median(gen_tok_s) FROM main.server_samples WHERE gen_tok_s > 0)) AS usual_rate
-    FROM longest l JOIN printed p ON p.since >= l.began - 1 AND p.until_time <= l.ended
-    GROUP BY l.scope_id
-), offload AS (
-    SELECT
-        scope_id, max(num_lo) FILTER (key = 'layers_offloaded') AS off_n, max(num_hi) FILTER (key = 'layers_total') AS all_n,
-        max(num_hi) FILTER (key IN ('weights_gib', 'weights_gib_per_rank')) * 1073741824 AS rank_bytes
-    FROM main.config_in_scope GROUP BY scope_id
+        scope_id, min(share) AS copy_least, count(*) AS copy_rounds, min({'source_id': source_id, 'line': line}, 2) AS ev,
+        -- an interval that is not told is no longer than the load over the rounds that lie in it
+        CASE WHEN count(interval_s) = count(*) THEN max(interval_s) ELSE any_value(d.lasts_s) / min(n) END AS copy_interval_s
+    FROM (SELECT *, count(*) OVER (PARTITION BY scope_id, source_id) AS n FROM copied) LEFT JOIN loaded d USING (scope_id) GROUP BY scope_id
 )
 SELECT
-    sc.scope_id, s.rounds, s.util_sum_min, s.ev AS util_sum_min_ev, s.idle_share, l.n AS idle_rounds, coalesce(l.lasts_s, l.n - 1) AS idle_s,
+    sc.scope_id, s.rounds, s.util_sum_min, s.ev AS util_sum_min_ev, s.idle_share, l.idle_rounds, l.idle_s,
     CASE WHEN l.scope_id IS NOT NULL THEN [{'source_id': l.source_id, 'line': l.line}] END AS idle_rounds_ev,
-    CASE WHEN w.n > 0 THEN 1 END AS server_in_flight,
-    CASE WHEN o.off_n >= o.all_n THEN 1 WHEN c.mem_bytes >= 0.8 * f.file_bytes THEN 1 WHEN c.mem_bytes < 0.8 * f.file_bytes THEN 0
-        WHEN c.card_bytes >= 0.8 * o.rank_bytes THEN 1 END AS model_on_cards,
-    c.mem_change, CASE WHEN c.power_unknown = 0 THEN c.power_over END AS power_over, c.pcie_busy_seen, coalesce(ld.n, 0) AS loading_seen,
-    m.inside_rate / m.usual_rate AS tokens_share, s.cards_missing, s.cards_extra
-FROM main.scopes sc
-LEFT JOIN sums s USING (scope_id) LEFT JOIN longest l USING (scope_id) LEFT JOIN cards c USING (scope_id) LEFT JOIN window_origins w USING (scope_id)
-LEFT JOIN loads ld USING (scope_id) LEFT JOIN made m USING (scope_id) LEFT JOIN main.roofs f USING (scope_id) LEFT JOIN offload o USING (scope_id)
+    l.server_in_flight, l.model_on_cards, l.mem_change, l.power_over, l.pcie_busy_seen, coalesce(l.loading_seen, 0) AS loading_seen, l.tokens_share,
+    s.cards_missing, s.cards_extra, c.copy_least, c.copy_rounds, c.copy_interval_s, c.ev AS copy_least_ev
+FROM main.scopes sc LEFT JOIN sums s USING (scope_id) LEFT JOIN main.longest_idle l USING (scope_id) LEFT JOIN copies c USING (scope_id)
 """
 
 _NVIDIA_SMI = "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt, from 30 s before to 30 s after the load"
@@ -101,6 +65,8 @@ RULE = Rule(
     facts=FACTS,
     limits={
         "busy": Limit(20, "% of all cards", "cards that work in every sample are not starved"),
+        "copying": Limit(0.20, "of what the link can copy", "four times what counts as a quiet link"),
+        "short_s": Limit(2.5, "s", "every stretch of 5 s holds a whole interval, which would read next to nothing"),
         "long_s": Limit(5, "s", "longer than any prefill stall that a median step time shows"),
         "enough": Limit(10, "samples", "fewer than ten independent windows say nothing about the load"),
         "flat": Limit(0.01, "of memory.used", "memory that grows is loading"),
@@ -135,6 +101,13 @@ RULE = Rule(
             when=("util_sum_min >= busy", "rounds >= enough", "cards_extra <= 0"),
             uses=("util",),
             says="The cards are not starved. In every one of {rounds:int} samples they read {util_sum_min:%} or more together.",
+        ),
+        Route(
+            "a link of the cards is busy in every sample of the load",
+            when=("copy_least >= copying", "copy_rounds >= enough", "copy_interval_s <= short_s", "cards_extra <= 0"),
+            uses=("link", "util"),
+            says="The cards are not starved. Copies are no kernels, and in every one of {copy_rounds:int} samples a link of these cards carries {copy_least:share} or more "
+            "of what it can.",
         ),
     ),
     fits=(
@@ -174,6 +147,9 @@ RULE = Rule(
         "loading_seen": "the server's log of the same time",
         "power_over": "power with 30 s of idle (server up, no request) before the load, or idle_w in gpuverdict.toml",
         "pcie_busy_seen": "nvidia-smi dmon -s pucvmet (column group t)",
+        "copy_least": "dcgmi dmon -e 1002,1009,1010 -d 100 in the load, and the link's generation and lanes (or link.gb_s)",
+        "copy_interval_s": "dcgmi dmon -e 1002,1009,1010 -d 100 with its command line in the file, and the server's log of single requests",
+        "copy_rounds": "dcgmi dmon -e 1002,1009,1010 -d 100 in the load",
         "tokens_share": "the server's statistics lines of the same time",
     },
     means="What the requests wait for is not on these cards: host, scheduler, tokeniser, network or storage.",

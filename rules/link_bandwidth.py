@@ -1,7 +1,8 @@
 """Is the link between the cards full?
 
 What it finds
-    Whether moving bytes between cards takes most of the time: the wire, or the path that collectives take over it.
+    Whether moving bytes between cards takes most of the time: the wire, or the path that collectives take over it. Of one card, whose
+    other end is the host, only what the counter shows.
 
 Why it matters
     A full wire and a slow collective need different remedies, and a low PCIe reading rules out only the first: low is what a
@@ -16,18 +17,22 @@ How it decides
     phase's own bytes explaining it, confirms.
 
 Known problems
-    PCIe readings of nvidia-smi are probes of 20 ms: never one of them, never as a total. The bandwidth of collectives at the
+    PCIe readings of nvidia-smi are probes of 20 ms: never one of them, never as a total; averages of DCGM beside them count alone.
+    What one card copies from the host (streamed weights, a cache) is not computed, so that a full link only fits there. The bandwidth of collectives at the
     message size is rarely known; unmeasured, most tensor splits stay open.
 """
 
 from ..engine.rule import CAUSE, Experiment, Limit, Rival, Route, Rule
 
 FACTS = """
-WITH counters AS (
+WITH read AS (
+    -- averages over the interval of a recording, where there are any, and not the probes of 20 ms beside them
+    SELECT *, coalesce(pcie_averaged, pcie_probe_s > 0.02, FALSE) AS averaged, bool_or(coalesce(pcie_averaged, pcie_probe_s > 0.02, FALSE)) OVER (PARTITION BY scope_id) AS any_averaged
+    FROM main.samples_in_load WHERE coalesce(pcie_rx, pcie_tx) IS NOT NULL
+), counters AS (
     SELECT
-        scope_id, gpu, host, avg(pcie_rx) AS rx, avg(pcie_tx) AS tx, count(*) AS n, avg(sm_active) AS sm_active, avg(util_gpu) AS util_gpu,
-        min({'source_id': source_id, 'line': line}, 1) AS ev
-    FROM main.samples_in_load WHERE coalesce(pcie_rx, pcie_tx) IS NOT NULL GROUP BY scope_id, gpu, host
+        scope_id, gpu, host, avg(pcie_rx) AS rx, avg(pcie_tx) AS tx, count(*) AS n, avg(sm_active) AS sm_active, min({'source_id': source_id, 'line': line}, 1) AS ev
+    FROM read WHERE averaged = any_averaged GROUP BY scope_id, gpu, host
 ), link AS (
     SELECT
         c.scope_id, min(c.n) AS readings, max(c.sm_active) AS sm_active, max(c.ev) AS ev,
@@ -36,7 +41,7 @@ WITH counters AS (
     FROM counters c JOIN main.link_load l USING (scope_id) GROUP BY c.scope_id
 )
 SELECT
-    sc.scope_id, l.split, l.cards, s.util_sum, s.rounds, s.ev AS util_sum_ev,
+    sc.scope_id, l.split, l.cards, greatest(l.cards, CASE WHEN k.readings > 0 THEN 2 END) AS ends, s.util_sum, s.rounds, s.ev AS util_sum_ev,
     CASE WHEN l.split = 'layer' THEN s.idle_bound END AS idle_bound,
     l.hop_bytes_hi / 1e3 AS hop_kb, l.copy_gb_s, CASE WHEN l.stated_gb_s IS NOT NULL THEN ['link.gb_s=' || printf('%g', l.stated_gb_s)] END AS copy_gb_s_given,
     l.demand_lo_gb_s AS demand_gb_s_lo, l.demand_hi_gb_s AS demand_gb_s_hi, l.collective_lo_gb_s AS path_gb_s_lo, l.collective_hi_gb_s AS path_gb_s_hi,
@@ -74,7 +79,7 @@ RULE = Rule(
         "possible": Limit(1.02, "of the step", "nothing takes longer than the step it is part of; the rest is rounding"),
         "explained": Limit(0.7, "of the counter", "background copies do not count"),
     },
-    applies=("cards >= 2",),
+    applies=("ends >= 2",),
     impossible=(
         Route(
             "more than the link can carry: card, model, split or step count is not of this run",
@@ -137,7 +142,7 @@ RULE = Rule(
         ),
     },
     collect={
-        "cards": "utilisation of all cards, or gpu.count in gpuverdict.toml",
+        "ends": "utilisation of all cards, or gpu.count in gpuverdict.toml; for the link of one card to its host " + _DMON,
         "idle_bound": _DMON + "; and how the model is split",
         "rounds": _DMON,
         "link_share": _SHARE,

@@ -70,9 +70,6 @@ WITH base AS (
         scope_id, source_id, run, t, sum(step) OVER w AS busy_slots, lead(t) OVER w - t AS lasts
     FROM (SELECT scope_id, source_id, run, t, sum(step) AS step FROM spans GROUP BY ALL)
     WINDOW w AS (PARTITION BY scope_id, source_id, run ORDER BY t)
-), occupancy AS (
-    SELECT b.scope_id, sum(lasts) FILTER (busy_slots >= l.slots_hi) / nullif(sum(lasts) FILTER (busy_slots > 0), 0) AS full_share, max(busy_slots) AS busy_max
-    FROM busy b JOIN main.slots l USING (scope_id) GROUP BY b.scope_id
 ), written AS (
     -- saved responses by the time they were complete; the resolution of a time is the least gap that means anything
     SELECT
@@ -139,16 +136,27 @@ WITH base AS (
     SELECT source_id, run FROM (SELECT source_id, run, count(*) AS n FROM arrivals GROUP BY ALL) a
     JOIN (SELECT source_id, run, count(*) AS n FROM launches GROUP BY ALL) l USING (source_id, run) WHERE a.n = l.n
 ), paired AS (
-    SELECT a.source_id, a.run, l.scope_id, l.started_t - a.t AS wait_s, a.line FROM arrivals a JOIN launches l USING (source_id, run, k) JOIN counted USING (source_id, run)
+    SELECT a.source_id, a.run, l.scope_id, l.started_t - a.t AS wait_s, a.line, l.started_t AS launched_t FROM arrivals a JOIN launches l USING (source_id, run, k) JOIN counted USING (source_id, run)
     UNION ALL
     -- servers that print how long a request waited
-    SELECT source_id, coalesce(run, 0), scope_id, coalesce(queue_ms / 1000, started_t - queued_t), line FROM main.requests_in_scope
+    SELECT source_id, coalesce(run, 0), scope_id, coalesce(queue_ms / 1000, started_t - queued_t), line, started_t FROM main.requests_in_scope
     WHERE coalesce(queue_ms, started_t - queued_t) IS NOT NULL
 ), waits AS (
     -- arrivals and launches are both in order of time, so they pair by rank; only where every arrival has its launch
     SELECT scope_id, count(*) FILTER (wait_s > 1) AS waited, median(wait_s) FILTER (wait_s > 1) AS usual_wait_s, count(*) AS paired,
         min({'source_id': source_id, 'line': line}, 3) AS ev
     FROM paired GROUP BY scope_id
+), queued AS (
+    -- from the first arrival that waits to the last launch of one, so that the drain at the end does not count
+    SELECT scope_id, source_id, run, min(launched_t - wait_s) AS began, max(launched_t) AS ended FROM paired WHERE wait_s > 1 AND launched_t IS NOT NULL GROUP BY ALL
+), occupancy AS (
+    SELECT
+        b.scope_id, sum(lasts) FILTER (busy_slots > 0) AS loaded_s, sum(b.inside) AS queued_s,
+        sum(b.inside) FILTER (busy_slots >= l.slots_hi) / nullif(sum(b.inside), 0) AS full_share, max(busy_slots) AS busy_max
+    FROM (
+        SELECT b.*, CASE WHEN q.began IS NOT NULL THEN greatest(0, least(b.t + b.lasts, q.ended) - greatest(b.t, q.began)) END AS inside
+        FROM busy b LEFT JOIN queued q ON q.scope_id = b.scope_id AND q.source_id = b.source_id AND q.run = coalesce(b.run, 0)
+    ) b JOIN main.slots l USING (scope_id) GROUP BY b.scope_id
 ), crowds AS (
     -- what each server of these files says of its queue, whether or not its lines could be placed in a scope
     SELECT v.source_id, coalesce(v.run, 0) AS run, max(v.waiting) AS waiting_most, count(*) FILTER (v.running >= l.line_hi) AS full_lines,
@@ -185,7 +193,7 @@ SELECT
     p.limit_ev AS pinned_share_ev, p.running_most, p.running_most / nullif(p.running_least, 0) AS running_spread,
     CASE WHEN p.line_lo = p.line_hi THEN 1 ELSE 0 END AS limit_known,
     CASE WHEN p.servers = 1 THEN p.running_median / sc.concurrency END AS running_share,
-    o.full_share, o.busy_max, w.waited, w.usual_wait_s, w.ev AS waited_ev, CASE WHEN q.nobody_waits OR (w.paired >= 3 AND w.waited = 0) THEN 1 ELSE 0 END AS at_once_seen,
+    o.full_share, o.queued_s / nullif(o.loaded_s, 0) AS queued_share, o.busy_max, w.waited, w.usual_wait_s, w.ev AS waited_ev, CASE WHEN q.nobody_waits OR (w.paired >= 3 AND w.waited = 0) THEN 1 ELSE 0 END AS at_once_seen,
     CASE WHEN q.nobody_waits THEN [q.ev] END AS at_once_seen_ev,
     CASE WHEN w.paired IS NULL THEN sc.concurrency END AS offered_by_word,
     -- a server whose every line shows more requests than this step offers is not the one, or not the only client
@@ -233,6 +241,7 @@ RULE = Rule(
         "as_below_lo": Limit(0.95, "of the share below the limit", "within 5 % of what the steps with room show"),
         "as_below_hi": Limit(1.05, "of the share below the limit", "within 5 % of what the steps with room show"),
         "few_decode": Limit(0.8, "of the streams", "N_eff this far under the streams cannot come from tokens over latency"),
+        "half": Limit(0.5, "of the loaded time", "a queue for moments is not what the run waits for"),
         "pinned": Limit(0.9, "share of lines", "a tenth of the lines may catch a slot between two requests"),
         "kv_free": Limit(0.9, "of the KV cache", "above that the cache, not the slots, may be the limit"),
         "enough_lines": Limit(5, "lines", "fewer do not show a steady state"),
@@ -294,9 +303,10 @@ RULE = Rule(
         ),
         Route(
             "all slots are busy and requests arrive long before they are launched",
-            when=("full_share >= pinned", "waited >= enough_waits"),
+            when=("full_share >= pinned", "queued_share >= half", "waited >= enough_waits"),
             uses=("server", "config"),
-            says="Requests wait for one of {slots:slots}. All are busy {full_share:share} of the time, and {waited:int} requests arrived more than 1 s before their launch.",
+            says="Requests wait for one of {slots:slots}. All are busy {full_share:share} of the time from the first wait to the last ({queued_share:share} of the load), and {waited:int} requests arrived more than "
+            "1 s before their launch.",
         ),
         Route(
             "as many stream at a time as there are slots, and each start follows an end",
@@ -427,6 +437,7 @@ RULE = Rule(
         "more_seen": "the statistics lines of the very server that was measured",
         "limit_known": "the server's slot number: keep its start-up log, or --given slots=N",
         "running_spread": "the server's running and waiting counts (statistics lines, /metrics or /slots)",
+        "queued_share": "the server's log with times, from the arrival to the release of every request",
         "full_share": "the server's log with times (llama-server --log-timestamps), from launch to release of every request",
         "waited": "the server's log at -lv 4: arrival lines before the launches",
         "gap_ratio": "the responses with their write times (tar or ls --full-time), of requests with a fixed output length",

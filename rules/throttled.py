@@ -38,8 +38,14 @@ WITH loaded AS MATERIALIZED (
     -- the unflagged clock of every card that works, whatever the scope, with how much it works
     SELECT host, gpu, median(sm_clock) AS sm_ref, median(mem_clock) AS mem_ref, avg(util_gpu) AS util
     FROM loaded WHERE free GROUP BY host, gpu HAVING count(*) >= 3
+), printed AS (
+    SELECT host, gpu, CASE WHEN count(DISTINCT name) = 1 THEN any_value(name) END AS name FROM main.gpus WHERE gpu IS NOT NULL GROUP BY host, gpu
 ), names AS (
-    SELECT host, gpu, any_value(name) AS name FROM main.gpus WHERE gpu IS NOT NULL GROUP BY host, gpu HAVING count(DISTINCT name) = 1
+    SELECT *, FALSE AS stated FROM printed WHERE name IS NOT NULL
+    UNION ALL
+    -- a stated name is that of all cards where no file names one: enough for clocks that agree, not for one that is lower than another's
+    SELECT l.host, l.gpu, g.value, TRUE FROM (SELECT DISTINCT host, gpu FROM loaded WHERE gpu IS NOT NULL) l
+    CROSS JOIN (SELECT value FROM main.given WHERE key = 'gpu.name') g WHERE NOT EXISTS (FROM main.gpus WHERE name IS NOT NULL)
 ), cards AS MATERIALIZED (
     SELECT
         l.scope_id, l.host, l.gpu, any_value(n.name) AS name, count(*) AS n, count(l.event_reasons) AS reason_n,
@@ -78,7 +84,7 @@ WITH loaded AS MATERIALIZED (
     FROM compared c JOIN names me ON me.gpu = c.gpu AND me.host IS NOT DISTINCT FROM c.host
     JOIN names n ON n.name = me.name AND (n.host IS DISTINCT FROM c.host OR n.gpu <> c.gpu)
     JOIN free o ON o.gpu = n.gpu AND o.host IS NOT DISTINCT FROM n.host
-    WHERE abs(o.util - c.util) <= 10 GROUP BY c.scope_id, c.host, c.gpu, c.kind
+    WHERE abs(o.util - c.util) <= 10 AND (c.kind = 'all' OR NOT me.stated) GROUP BY c.scope_id, c.host, c.gpu, c.kind
 ), referred AS MATERIALIZED (
     SELECT c.*, coalesce(o.sm_ref, q.sm_equal) AS sm_ref, coalesce(o.mem_ref, q.mem_equal) AS mem_ref, q.sm_equal
     FROM compared c LEFT JOIN own o ON o.scope_id = c.scope_id AND o.gpu = c.gpu AND o.host IS NOT DISTINCT FROM c.host AND o.kind = c.kind
@@ -125,7 +131,8 @@ WITH loaded AS MATERIALIZED (
     FROM main.throttle_arms GROUP BY scope_id
 )
 SELECT
-    sc.scope_id, a.cards, a.reason_samples, a.flagged_share, a.ev AS flagged_share_ev, a.ref_ratio_min, a.mem_low_share,
+    sc.scope_id, a.cards, a.reason_samples, a.flagged_share, a.ev AS flagged_share_ev, a.ref_ratio_min,
+    CASE WHEN EXISTS (FROM names WHERE stated) THEN (SELECT list('gpu.name=' || value) FROM main.given WHERE key = 'gpu.name') END AS ref_ratio_min_given, a.mem_low_share,
     w.held.gpu AS held_gpu, w.held.held_share AS held_share, w.held.held_ratio AS held_ratio, w.held.held_sm AS held_mhz,
         w.held.held_ref AS held_ref_mhz,
     w.held.flag_ev AS held_share_ev,

@@ -13,7 +13,8 @@ How it decides
     100 %: at most 106 % in the mean with driver windows that are not aligned. Confirmed needs a known layer split (given, or
     device buffers or a pipeline line in the log), one batch in flight, at least ten rounds placed in the load, and every card at
     3 % or more; or one card after the other is seen to work alone inside single requests, which shows only where the driver windows
-    are well below a stage; or a kernel trace in which kernels of two cards overlap in at most 5 % of their time, inside one request
+    are well below a stage (without a clock for both, the changes are counted: ten or more per request, all in a recording that the user
+    places in that load and a log that covers it); or a kernel trace in which kernels of two cards overlap in at most 5 % of their time, inside one request
     (collectives do not count as work). Cards at work that the model does not run on (device buffers, ranks, a stated number) keep
     every route that sums cards open, and a card that only draws a desktop is left out. The sum alone only fits: cards working in parallel for 1/N of the time give the same sum.
     Tensor or data split rules it out, and so does an overlap of 20 % or more in decode. A row split is neither, so the question does
@@ -21,7 +22,8 @@ How it decides
 
 Known problems
     Pipeline stages that wait inside a receive kernel read busy while they wait; their sum can reach N x 100 % although the work
-    is serial. Prefill of a layer split is pipelined over micro-batches and raises the sum. Correlation between cards is not used:
+    is serial. Prefill of a layer split is pipelined over micro-batches and raises the sum: it is left out where the server tells phases
+    apart, else the rounds above 115 % and their neighbours are, where those are 15 % of the rounds or less. Correlation between cards is not used:
     driver windows of different cards are not aligned, and at one second it says nothing.
 """
 
@@ -29,7 +31,8 @@ from ..engine.rule import STATE, Experiment, Limit, Rival, Route, Rule
 
 FACTS = """
 WITH means AS (
-    SELECT l.scope_id, l.gpu, avg(l.util_gpu) AS mean_util
+    -- of the rounds that serial_idle sums
+    SELECT l.scope_id, l.gpu, CASE WHEN max(u.prefill_share) <= 0.15 AND count(*) FILTER (NOT u.prefill) >= 10 THEN avg(l.util_gpu) FILTER (NOT u.prefill) ELSE avg(l.util_gpu) END AS mean_util
     FROM main.samples_in_load l JOIN main.decode_sums u USING (scope_id, source_id, cycle)
     JOIN main.serving_cards s ON s.scope_id = l.scope_id AND s.source_id = l.source_id AND s.gpu = l.gpu AND s.host IS NOT DISTINCT FROM l.host
     GROUP BY l.scope_id, l.host, l.gpu
@@ -55,6 +58,29 @@ WITH means AS (
 ), alternation AS (
     SELECT scope_id, sum(alone_share * rounds) / sum(rounds) AS exclusive_share, avg((changes >= 3)::INT) AS alternating_share, count(*) AS singles
     FROM per_request GROUP BY scope_id
+), vouched AS (
+    -- a recording that the user places in the load, without a clock that tells which request a round belongs to
+    SELECT
+        d.scope_id, d.source_id, count(*) AS rounds, avg(d.alone::INT) AS alone_share, count(*) FILTER (d.alone AND d.lead_gpu <> d.before) AS changes, max(s.t) - min(s.t) AS span_s
+    FROM (SELECT *, lag(lead_gpu) OVER (PARTITION BY scope_id, source_id, alone ORDER BY cycle) AS before FROM leads) d
+    JOIN main.util_sums s USING (scope_id, source_id, cycle) WHERE s.placed = 'given' GROUP BY d.scope_id, d.source_id
+), handled AS (
+    -- how many requests a server run handled, and how long it was busy, on its own clock; NULL where two of them overlap or an end is not logged
+    SELECT
+        source_id, run, count(*) AS requests,
+        CASE WHEN bool_and(started_t >= coalesce(before, started_t)) AND count(finished_t - started_t) = count(*) THEN sum(finished_t - started_t) END AS busy_s
+    FROM (
+        SELECT *, max(finished_t) OVER (PARTITION BY source_id, run ORDER BY started_t, line ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+        FROM main.requests WHERE origin = 'server'
+    ) GROUP BY source_id, run
+), counted AS (
+    -- replicas, and a pair of prefill and decode, change cards once or twice per request: ten times as many changes are inside of requests
+    SELECT
+        v.scope_id, any_value(v.alone_share) AS alone_share, any_value(v.changes) AS changes, any_value(h.requests) AS requests,
+        any_value(v.changes / h.requests) AS changes_each
+    FROM vouched v JOIN (SELECT DISTINCT scope_id, source_id, run FROM main.requests_in_scope) r USING (scope_id)
+    JOIN handled h ON h.source_id = r.source_id AND h.run IS NOT DISTINCT FROM r.run
+    GROUP BY v.scope_id HAVING count(*) = 1 AND min(h.busy_s) >= 0.9 * min(v.span_s)
 ), traced_requests AS (
     SELECT scope_id, count(*) AS requests
     FROM (SELECT scope_id, min(began) AS began, max(ended) AS ended FROM main.kernel_pieces GROUP BY scope_id) p JOIN main.requests_in_scope r USING (scope_id)
@@ -89,6 +115,7 @@ SELECT
     -- a stated or logged parallel split contradicts it; nothing known does not
     CASE WHEN sp.split IN ('tensor', 'data') THEN 0 ELSE 1 END AS split_is_not_parallel,
     al.exclusive_share, al.alternating_share, al.singles,
+    ct.alone_share, ct.changes, ct.requests, ct.changes_each,
     f.foreign_seen, CASE WHEN li.process_rounds > 0 THEN f.foreign_seen END AS foreign_known,
     -- stages of a pipeline that wait in a receive kernel read busy, unless there is work for each of them
     CASE WHEN sp.split = 'pipeline' THEN coalesce(r.running_lo, sc.concurrency) / s.cards WHEN sp.split IS NOT NULL THEN 1 END AS work_per_stage,
@@ -101,6 +128,7 @@ SELECT
 FROM main.scopes sc
 LEFT JOIN main.serial_idle s USING (scope_id) LEFT JOIN per_card c USING (scope_id) LEFT JOIN split sp USING (scope_id)
 LEFT JOIN main.model_devices d USING (scope_id) LEFT JOIN running r USING (scope_id) LEFT JOIN alternation al USING (scope_id)
+LEFT JOIN counted ct USING (scope_id)
 LEFT JOIN main.kernel_facts k USING (scope_id) LEFT JOIN traced_requests kr USING (scope_id) CROSS JOIN foreign_processes f CROSS JOIN listed li
 """
 
@@ -119,6 +147,7 @@ RULE = Rule(
         "sum_parallel": Limit(150, "%", "one and a half cards on average cannot come from driver windows; 115 is the most they add"),
         "enough": Limit(10, "samples", "fewer than ten independent windows say nothing about the load"),
         "half": Limit(0.5, "share", "half of the windows, half of the requests: more than chance"),
+        "many": Limit(10, "changes per request", "replicas, and a pair of prefill and decode, change cards once or twice per request"),
         "overlap_small": Limit(0.05, "of the kernel time", "hand-overs and copies overlap for moments"),
         "overlap_large": Limit(0.20, "of the kernel time", "a fifth of the time with two cards at work is no hand-over"),
         "kernel_share": Limit(0.03, "of the kernel time", "a card below that does no stage of its own"),
@@ -157,6 +186,22 @@ RULE = Rule(
             uses=("util", "server"),
             says="The {cards:int} cards take turns. In {exclusive_share:share} of the samples one card works alone, and the card changes three times or more inside "
             "{alternating_share:share} of {singles:int} single requests; the sum is {util_sum:%}.",
+        ),
+        Route(
+            "one card after the other is seen to work alone, far more often than requests change",
+            when=(
+                "util_sum >= sum_lo",
+                "util_sum <= sum_hi",
+                "alone_share >= half",
+                "changes_each >= many",
+                "cards >= 2",
+                "cards_extra <= 0",
+                "foreign_seen <= 0",
+                "split_is_not_parallel >= 1",
+            ),
+            uses=("util", "server"),
+            says="The {cards:int} cards take turns. In {alone_share:share} of the samples one card works alone, and the card changes {changes:int} times while the server "
+            "handles {requests:int} requests one after the other; the sum is {util_sum:%}.",
         ),
         *(
             Route(
@@ -256,6 +301,8 @@ RULE = Rule(
         "split_is_serial": "how the model is split: --given split=layer, or llama-server -lv 4 (start-up lines with one model buffer per card)",
         "exclusive_share": "nvidia-smi --query-gpu=timestamp,index,utilization.gpu --format=csv,nounits -lms 100 > smi.csv, and the server's log of single requests",
         "alternating_share": "nvidia-smi --query-gpu=timestamp,index,utilization.gpu --format=csv,nounits -lms 100 > smi.csv, and the server's log of single requests",
+        "alone_share": "nvidia-smi --query-gpu=timestamp,index,utilization.gpu --format=csv,nounits -lms 100 > smi.csv, and the server's log of single requests",
+        "changes_each": "nvidia-smi --query-gpu=timestamp,index,utilization.gpu --format=csv,nounits -lms 100 > smi.csv, and the server's log of single requests",
         "kernel_overlap": _TRACE,
         "kernel_cards": _TRACE,
         "kernel_card_least": _TRACE,

@@ -5,15 +5,19 @@
 --   latency     2 L collectives per step at the latency of this topology and message size
 --   collectives at least 1 GB/s unless measured, at most the copy rate; NVLink 50 GB/s to 0.8 of one direction
 WITH seen AS (
-    SELECT scope_id, max(pcie_gen) AS gen, max(pcie_width) AS width FROM main.samples_in_load GROUP BY scope_id
+    SELECT
+        scope_id, max(pcie_gen) AS gen, max(pcie_width) AS width,
+        -- memory that runs this fast is on cards with bridges between pairs at most: no card without a name is one with a switch
+        coalesce(max(mem_clock) >= 5000 AND (SELECT max(coalesce(nvlink_gbs_bidir_per_gpu, 0)) FROM main.catalog_gpus WHERE max_mem_clock_mhz_nvsmi >= 0.95 * max(l.mem_clock)) < 200, FALSE) AS no_switch
+    FROM main.samples_in_load l GROUP BY scope_id
 ), rates AS (
     SELECT
         p.*, t.tok_s_lo, t.tok_s_hi, t.counts, f.split, CASE WHEN f.split = 'data' THEN f.cards_lo * f.copies_lo ELSE f.cards_lo END AS cards_lo, CASE WHEN f.split = 'data' THEN f.cards_hi * f.copies_hi ELSE f.cards_hi END AS cards, f.layers, f.hidden, f.nvlink_gbs,
         (SELECT num FROM main.given WHERE key = 'link.gb_s') AS stated_gb_s,
         s.width IS NOT NULL AND s.gen IS NOT NULL AS link_recorded,
         0.8 * coalesce(s.width, f.pcie_width) * CASE coalesce(s.gen, f.pcie_gen) WHEN 1 THEN 0.25 WHEN 2 THEN 0.5 WHEN 3 THEN 0.985 WHEN 4 THEN 1.97 WHEN 5 THEN 3.94 WHEN 6 THEN 7.56 END AS wire_gb_s,
-        -- the catalogue counts both directions; bridges that may be absent are below 200
-        CASE WHEN f.nvlink_gbs >= 200 THEN TRUE WHEN f.nvlink_gbs > 0 THEN NULL WHEN f.nvlink_gbs = 0 THEN FALSE END AS nvlink
+        -- the catalogue counts both directions; bridges that may be absent are below 200, and tie no more than four cards
+        CASE WHEN f.nvlink_gbs >= 200 THEN TRUE WHEN f.nvlink_gbs = 0 THEN FALSE WHEN (f.nvlink_gbs > 0 OR s.no_switch) AND f.cards_lo > 4 THEN FALSE END AS nvlink
     FROM main.pace p JOIN main.computed_tokens t USING (scope_id) JOIN main.roofs f USING (scope_id) LEFT JOIN seen s USING (scope_id)
 ), paths AS (
     SELECT
@@ -33,7 +37,8 @@ WITH seen AS (
         -- More than four PCIe cards: measured 45 at 4 KB to 344 at 64 KB at the low end; 100 to 8 KB, 400 to 64 KB at the high end.
         -- Beyond the sizes that are known: the bytes at 1 GB/s.
         CASE
-            WHEN split <> 'tensor' THEN NULL WHEN nvlink THEN 8 WHEN nvlink IS NULL OR cards_lo <= 4 THEN 4 WHEN message_lo <= 4096 THEN 45
+            WHEN split <> 'tensor' THEN NULL WHEN nvlink THEN 8 WHEN nvlink IS NULL OR cards_lo <= 4 THEN 4
+            WHEN message_lo IS NULL OR message_lo <= 4096 THEN 45 -- of unknown size: it may be small
             ELSE 45 + (344 - 45) * least(1, (message_lo - 4096) / (65536 - 4096))
         END AS latency_us_lo,
         CASE

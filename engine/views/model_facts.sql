@@ -1,6 +1,7 @@
 -- What is known of the model: a log beats a given fact, and that beats the catalogue. One row; every fact with its origin. Files that
 -- differ by more than 2 % in a fact tell nothing about it. Weights that a server reports per rank are a file in memory: at most what a pass
--- reads. `embedding_bytes` is the most that the token embedding can hold of the file, 0 where it is the output head as well.
+-- reads; where the same log says that nothing is quantised and the parameters at 16 bit are more than that, one of the two is of another model
+-- or a part is elsewhere, and the larger one is the high end. `embedding_bytes` is the most that the token embedding can hold of the file, 0 where it is the output head as well.
 WITH logged AS (
     FROM main.models WHERE coalesce(section, 0) = 0 ORDER BY source_id, line
 ), one AS (
@@ -33,6 +34,10 @@ WITH logged AS (
         CASE WHEN max(bytes_hi) <= 1.02 * min(bytes_hi) THEN min(bytes_lo) END AS bytes_lo,
         CASE WHEN max(bytes_hi) <= 1.02 * min(bytes_hi) THEN max(bytes_hi) END AS bytes_hi, any_value(ev) AS ev
     FROM loads
+), plain AS (
+    SELECT coalesce(bool_and(lower(value) = 'none'), FALSE) AS at_16_bit FROM (
+        SELECT value FROM main.server_config WHERE key = 'quantisation' UNION ALL SELECT quantisation FROM main.models WHERE coalesce(section, 0) = 0
+    ) WHERE value IS NOT NULL
 ), given AS (
     SELECT
         any_value(num) FILTER (key = 'model.params_total_b') AS total_b,
@@ -64,7 +69,8 @@ WITH logged AS (
         -- what is in memory beside the model's own weights is not counted as more than 16 bit
         coalesce(o.bpw, CASE WHEN w.bytes_lo * 8 / (coalesce(o.total_b, g.total_b, c.total_params_b) * 1e9) > 16 THEN 16
             ELSE w.bytes_lo * 8 / (coalesce(o.total_b, g.total_b, c.total_params_b) * 1e9) END, g.bpw) AS bpw,
-        coalesce(o.file_bytes, w.bytes_hi, coalesce(o.total_b, g.total_b, c.total_params_b) * 1e9 * coalesce(o.bpw, g.bpw) / 8) AS file_bytes,
+        coalesce(o.file_bytes, CASE WHEN p.at_16_bit AND w.bytes_hi < 1.8e9 * coalesce(o.total_b, g.total_b, c.total_params_b)
+            THEN 2e9 * coalesce(o.total_b, g.total_b, c.total_params_b) ELSE w.bytes_hi END, coalesce(o.total_b, g.total_b, c.total_params_b) * 1e9 * coalesce(o.bpw, g.bpw) / 8) AS file_bytes,
         o.bpw IS NULL AND w.bytes_lo IS NOT NULL AS from_memory, c.vocab_size AS catalogue_vocab, coalesce(o.vocab, c.vocab_size) AS vocab,
         coalesce(o.tied_embedding, c.tied_embedding = 1) AS tied_embedding,
         coalesce(o.layers, g.layers, c.layers) AS layers,
@@ -77,7 +83,7 @@ WITH logged AS (
         concat_ws(', ', CASE WHEN coalesce(o.ev, w.ev) IS NOT NULL THEN 'logged' END, CASE WHEN g.stated IS NOT NULL THEN 'given' END,
             CASE WHEN c.name IS NOT NULL THEN 'catalogue' END) AS origin,
         g.stated AS given, coalesce(o.ev || w.ev, o.ev, w.ev, g.ev) AS ev
-    FROM one o CROSS JOIN given g CROSS JOIN memory w CROSS JOIN dense d LEFT JOIN cat c ON TRUE
+    FROM one o CROSS JOIN given g CROSS JOIN memory w CROSS JOIN dense d CROSS JOIN plain p LEFT JOIN cat c ON TRUE
 )
 SELECT
     * EXCLUDE (from_memory, bits, catalogue_vocab, tied_embedding),

@@ -223,7 +223,9 @@ def dmon_of_the_day(spans: list[tuple[float, float]]) -> str:
         on = any(a + 0.5 <= second <= b + 0.3 for a, b in spans)
         when = START + timedelta(seconds=second)
         power, util = (150, 33) if on else (60, 0)
-        rows += [f" {when:%H:%M:%S}      {card}    {power}     45      -     {util}     10      0      0   1215   1410" for card in range(3)]
+        rows += [
+            f" {when:%H:%M:%S}      {card}    {power}     45      -     {util}     10      0      0   1215   1410" for card in range(3)
+        ]
     return "\n".join(rows) + "\n"
 
 

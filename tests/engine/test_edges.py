@@ -131,6 +131,7 @@ FOUND_IN = {  # the share of seeds that must give an offset, so that nobody is n
     "recorder_late": 0.8,
     "foreign_load": 0.3,
     "short_requests": 0.5,
+    "driver_windows": 0.7,
 }
 
 

@@ -534,6 +534,32 @@ def test_repeated_runs_of_one_load() -> None:
     assert column(with_loads, "series") == ["run=1", "run=1", "run=2", "run=2"]
 
 
+def test_a_setting_of_repeated_runs_names_the_series() -> None:
+    """Two builds measured twice each at both loads are two series; a remark beside one of the rows is no setting."""
+    runs = [(c, b, 10 * c + n) for b in ("b10400", "b10420") for c in (4, 8) for n in range(2)]
+    text = "| c | build | total tok/s |\n|---|---|---|\n" + "".join(f"| {c} | {b} | {x} |\n" for c, b, x in runs)
+    assert column(text, "series") == ["build=b10400"] * 4 + ["build=b10420"] * 4
+    remark = "| c | remark | total tok/s |\n|---|---|---|\n" + "".join(
+        f"| {c} | {'warm' if n else 'cold'} | {x} |\n" for n, (c, _, x) in enumerate(runs)
+    )
+    assert set(column(remark, "series")) == {None}
+
+
+def test_fewer_rows_than_streams_are_runs() -> None:
+    """Five runs of each of two builds at 64 streams; five of the requests of such a load would be a part of it, and of one load only."""
+
+    def table(load: int, builds: tuple[str, ...], each: int) -> str:
+        rows = "".join(f"| {b} | {load} | {900 + 100 * k + n}.5 |\n" for k, b in enumerate(builds) for n in range(each))
+        return "| build | concurrency | output tok/s |\n|---|---|---|\n" + rows
+
+    assert column(table(64, ("b10400", "b10420"), 5), "series") == ["build=b10400"] * 5 + ["build=b10420"] * 5
+    assert column(table(64, ("b10400", "b10420"), 5), "aggregate_tok_s")[5:] == [1000.5 + n for n in range(5)]
+    for load, builds, each in ((4, ("b10400", "b10420"), 5), (8, ("b10400", "b10420"), 8), (64, ("b10400",), 7)):
+        assert isinstance(claim(table(load, builds, each)), Refusal), (load, builds, each)
+    uneven = table(64, ("b10400", "b10420"), 5) + "| b10420 | 64 | 1006.5 |\n"
+    assert isinstance(claim(uneven), Refusal)
+
+
 def test_completed_of_sent_with_a_share() -> None:
     text = "| users | ok | tok/s total |\n|---|---|---|\n| 8 | 80/80 | 120 |\n| 16 | 120/160 (75%) | 124 |\n"
     assert [(r["completed"], r["requests"]) for r in steps(text)] == [(80, 80), (120, 160)]

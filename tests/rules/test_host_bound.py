@@ -8,7 +8,7 @@ import pytest
 from gpuverdict.engine.result import Finding
 from gpuverdict.rules.host_bound import RULE
 
-from .small_store import Rows, config, findings, samples, served, store_of, verdict
+from .small_store import Rows, config, findings, lines, samples, served, store_of, verdict
 
 ONE_CARD: dict[str, Any] = {"server": "llama.cpp", "layers_offloaded": 33, "layers_total": 33}
 
@@ -84,3 +84,51 @@ def test_a_hole_of_seconds_is_no_gap_between_kernels() -> None:
     found = judged([(1000.0, 1101.0)], util_gpu=lambda s, g: 0.0 if 40 <= s < 60 else 98.0)
     assert found.verdict == "cannot-tell"
     assert found.numbers["path_busy"] == 98
+
+
+@pytest.mark.parametrize(("util", "expected"), [(50.0, "fits"), (97.0, "cannot-tell"), (30.0, "fits")])
+def test_two_cards_of_a_split_that_nobody_tells(util: float, expected: str) -> None:
+    """Half busy each: in parallel they wait, in turns they do not. Both stay open, and one that is busy in both readings does not fit."""
+    found = judged(closed_loop(), {"server": "llama.cpp"}, cards=2, util_gpu=util)
+    assert found.verdict == expected
+    if util == 50.0:
+        assert any("take turns" in r.name for r in found.rivals_open) and "No card is busy more than 50 %" in found.sentence
+    if util == 30.0:
+        assert not any("take turns" in r.name for r in found.rivals_open), "six tenths at most, whatever the split"
+
+
+def stuck(loading: bool = False, **read: Any) -> Finding:
+    """A server with statistics lines that holds eight requests for 100 s, two idle minutes around it, and 20 s without any work inside."""
+    idle = lambda s: s < 120 or s >= 220 or 160 <= s < 180  # noqa: E731
+    values = {
+        "util_gpu": lambda s, g: 0.0 if idle(s) else 98.0,
+        "power_w": lambda s, g: 60.0 if idle(s) else 250.0,
+        "mem_used": 20_000.0,
+        **read,
+    }
+    inside = lambda i: 24 <= i < 44  # noqa: E731
+    told = lines(
+        68,
+        start=880.0,
+        step=5.0,
+        running=lambda i: 8.0 if inside(i) else 0.0,
+        waiting=0.0,
+        gen_tok_s=lambda i: 300.0 if inside(i) and not 33 <= i < 37 else 0.0,
+    )
+    events = [{"source_id": 0, "line": 90, "time": 1045.0, "kind": "loading"}] if loading else []
+    store = store_of(
+        gpu_samples=samples(340, 1, start=880.0, **values),
+        server_samples=told,
+        server_config=config(split="none", weights_gib_per_rank=16.0),
+        server_events=events,
+    )
+    return findings(RULE, store)["8-15 running"]
+
+
+def test_a_server_that_holds_requests_while_the_cards_do_nothing_fits() -> None:
+    found = stuck()
+    assert found.verdict == "fits" and "although the server holds requests" in found.sentence
+    assert stuck(loading=True).verdict == "cannot-tell"
+    warm = lambda s, g: 60.0 if s < 120 or s >= 220 else 250.0  # noqa: E731
+    assert stuck(power_w=warm).verdict == "cannot-tell", "something works that utilisation does not show"
+    assert stuck(pcie_rx=8000.0).verdict == "cannot-tell", "copies are no kernels"

@@ -106,6 +106,32 @@ def test_links_that_would_take_longer_than_the_step(rule: Any, words: str) -> No
     assert found.verdict == "cannot-tell" and words in found.sentence
 
 
+@pytest.mark.parametrize(("hidden", "low", "expected"), [(4096.0, 64.9, "fits"), (None, 45.0, "cannot-tell")])
+def test_a_message_of_unknown_size_may_be_small(hidden: float | None, low: float, expected: str) -> None:
+    """64 collectives on eight cards in a step of 20 ms: at 344 us each they would take all of it and more."""
+    store = store_of(
+        models=[{**DENSE, "hidden": hidden}],
+        given=facts_of(**{"gpu.count": 8, "split": "tensor"}),
+        gpus=[{**CARD, "name": "NVIDIA GeForce RTX 4090"}],
+        bench_steps=step(50.0),
+    )
+    assert view(store, "link_load", "c=1")["latency_us_lo"] == pytest.approx(low, abs=0.1)
+    assert verdict(LATENCY, store, "c=1").verdict == expected
+
+
+def test_fast_memory_of_eight_cards_without_names_has_no_switch() -> None:
+    facts = facts_of(**{"gpu.count": 8, "split": "tensor"})
+    for mhz, cards, low in ((14001.0, 8, 64.9), (2619.0, 8, 4.0), (None, 8, 4.0), (14001.0, 4, 4.0)):
+        store = store_of(
+            during={1: "c=1"},
+            models=[{**DENSE}],
+            given=[{**f, "num": float(cards)} if f["key"] == "gpu.count" else f for f in facts],
+            bench_steps=step(50.0),
+            gpu_samples=samples(20, cards, util_gpu=99.0, mem_clock=mhz),
+        )
+        assert view(store, "link_load", "c=1")["latency_us_lo"] == pytest.approx(low, abs=0.1), (mhz, cards)
+
+
 # --- the bandwidth of the run ----------------------------------------------------------------------------------------------------
 
 
@@ -266,14 +292,16 @@ def test_a_mixture_of_unknown_active_part_does_not_read_its_file() -> None:
         ("Llama-3.1-8B", {"weights_gib_per_rank": 7.49, "tensor_parallel": 2}, 15.01e9, 16.09e9),
         ("Llama-3.1-8B", {"weights_gib": 14.98, "tensor_parallel": 1}, 15.01e9, 16.09e9),
         # four bits, the embedding still at 16
-        ("Llama-3.1-8B", {"weights_gib_per_rank": 5.35, "tensor_parallel": 1}, 4.69e9, 5.75e9),
+        ("Llama-3.1-8B", {"weights_gib_per_rank": 5.35, "tensor_parallel": 1, "quantisation": "awq"}, 4.69e9, 5.75e9),
+        # two bits of a model that is not quantised: another model, or a part of it is elsewhere
+        ("Llama-3.3-70B", {"weights_gib_per_rank": 1.87, "tensor_parallel": 8, "quantisation": "none"}, 14e9, 141.2e9),
         # not in the catalogue: may be a mixture
         (None, {"weights_gib_per_rank": 14.98, "tensor_parallel": 1}, 0.16e9, 16.09e9),
     ],
 )
 def test_weights_that_a_server_loaded(name: str | None, settings: dict[str, Any], low: float, high: float) -> None:
     store = store_of(
-        models=[{"source_id": 0, "section": 0, "name": name, "quantisation": "none"}],
+        models=[{"source_id": 0, "section": 0, "name": name, "quantisation": settings.get("quantisation", "none")}],
         given=facts_of(speculation="off", ctx_max=500),
         gpus=[{**CARD, "name": SERVER}],
         bench_steps=step(87.0),

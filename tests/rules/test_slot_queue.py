@@ -104,6 +104,16 @@ def test_from_arrivals_long_before_the_launch(waits: float, expected: bool) -> N
     assert ("confirmed" in {f.verdict for f in found.values()}) is expected
 
 
+@pytest.mark.parametrize(("alone_s", "expected"), [(20.0, True), (100.0, False)])
+def test_the_last_request_alone_is_no_free_slot_beside_a_queue(alone_s: float, expected: bool) -> None:
+    """A minute with a queue and the last answer alone: 20 s of it are the drain at the end, 100 s say that the queue was short."""
+    told = log_of(8.0)
+    (last,) = served([(1060.0, 1060.0 + alone_s)])
+    told["requests"] = [*told["requests"], {**last, "line": 990, "request": "last"}]
+    told["server_events"] = [*told["server_events"], {**told["server_events"][-1], "line": 980, "time": 1052.0}]
+    assert ("confirmed" in {f.verdict for f in findings(RULE, store_of(**told)).values()}) is expected
+
+
 def stream(n_slots: int, n: int, cap: int | None = None, itl_n: float = 100.0, bunched: float = 0.0) -> list[dict[str, Any]]:
     """A burst of `n` requests at a server with `n_slots` (a client that sends only `cap` at a time)."""
     free, rows = [0.0] * n_slots, []

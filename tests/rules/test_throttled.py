@@ -13,13 +13,14 @@ from .small_store import lines, samples, store_of, verdict
 CAP, HEAT, IDLE, NONE = 0x4, 0x20, 0x1, 0x0
 
 
-def loaded(during: bool = True, names: list[str] | None = None, **values: Any) -> Store:
-    """Thirty seconds of samples bound to c=1."""
+def loaded(during: bool = True, names: list[str] | None = None, stated: str | None = None, **values: Any) -> Store:
+    """Thirty seconds of samples bound to c=1. `names` are printed, `stated` is what the user says all cards are."""
     read = {"util_gpu": 98.0, "sm_clock": 1980.0, "mem_clock": 2600.0, "event_reasons": NONE, "temp": 60.0, **values}
     cards = read.pop("cards", 1)
     seconds = read.pop("seconds", 30)
     gpus = [{"source_id": 1, "gpu": i, "name": n} for i, n in enumerate(names or [])]
-    return store_of(during={1: "c=1"} if during else None, gpu_samples=samples(seconds, cards, **read), gpus=gpus)
+    given = [{"source_id": 9, "key": "gpu.name", "value": stated}] if stated else []
+    return store_of(during={1: "c=1"} if during else None, gpu_samples=samples(seconds, cards, **read), gpus=gpus, given=given)
 
 
 def test_heat_with_a_lower_clock_is_confirmed_as_a_state() -> None:
@@ -89,6 +90,15 @@ def test_ruled_out_needs_reasons_and_a_reference() -> None:
     assert verdict(RULE, loaded()).verdict == "cannot-tell", "one card: its clock has no reference"
     assert verdict(RULE, loaded(**eight, event_reasons=None)).verdict == "cannot-tell"
     assert verdict(RULE, loaded(**eight, sm_clock=lambda s, g: 1900.0 if g == 3 else 1980.0)).verdict == "cannot-tell"
+
+
+def test_cards_that_are_stated_to_be_equal_are_a_reference_for_clocks_that_agree() -> None:
+    found = verdict(RULE, loaded(cards=8, stated="NVIDIA H200"))
+    assert found.verdict == "ruled-out" and found.given == ["gpu.name=NVIDIA H200"]
+    assert verdict(RULE, loaded(cards=8)).verdict == "cannot-tell"
+    assert verdict(RULE, loaded(cards=2, stated="NVIDIA H200", names=["NVIDIA H200", "NVIDIA L40S"])).verdict == "cannot-tell"
+    one_hot = {"cards": 2, "event_reasons": lambda s, g: CAP if g else NONE, "sm_clock": lambda s, g: 1500.0 if g else 1980.0}
+    assert verdict(RULE, loaded(stated="NVIDIA H200", **one_hot)).verdict == "fits", "it may be another card after all"
 
 
 def test_flags_at_one_instant_rule_out_nothing() -> None:

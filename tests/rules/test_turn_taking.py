@@ -83,6 +83,20 @@ def test_prefill_is_left_out_where_the_server_tells_phases_apart() -> None:
     assert found.verdict == "confirmed" and 95 < found.numbers["util_sum"] < 103
 
 
+@pytest.mark.parametrize(
+    ("every", "split", "expected"),
+    [(12, "layer", "confirmed"), (12, None, "fits"), (4, "layer", "cannot-tell"), (12, "tensor", "ruled-out")],
+)
+def test_single_rounds_of_prefill_are_left_out_where_nothing_tells_phases(every: int, split: str | None, expected: str) -> None:
+    """A round of 225 % between rounds of 99 %; a fourth of such rounds is more than prompts between answers."""
+    values = {"util_gpu": lambda s, g: 75.0 if s % every == every - 1 else 33.0}
+    more = {"given": given(split=split)} if split else {}
+    store = store_of(during={1: "c=1"}, zone={1: "none"}, gpu_samples=[{**r, "time": None} for r in samples(60, 3, **values)], **more)
+    found = verdict(RULE, store, "c=1")
+    assert found.verdict == expected
+    assert (found.numbers["util_sum"] == 99) is (every == 12)
+
+
 @pytest.mark.parametrize(("stage_s", "expected"), [(2, "confirmed"), (1000, "cannot-tell")])
 def test_cards_seen_to_work_one_after_the_other_inside_single_requests(stage_s: int, expected: str) -> None:
     """Stages of 2 s at samples of 1 s alternate inside a request; cards that change only between requests do not."""
@@ -165,3 +179,19 @@ def test_a_stage_with_next_to_no_layers_counts_where_the_log_names_its_card() ->
     )
     found = verdict(RULE, store, "c=1")
     assert found.verdict == "confirmed" and found.numbers["cards"] == 3
+
+
+def counted_changes(spans: list[tuple[float, float]], stage_s: int, seconds: int = 120) -> str:
+    """Two cards that work in turns, recorded on a clock that nothing ties to the log's."""
+    rows = samples(seconds, 2, start=9e6, util_gpu=lambda s, g: 97.0 if (s // stage_s) % 2 == g else 2.0)
+    store = store_of(during={1: "c=1"}, zone={0: "since-start", 1: "local-no-zone"}, gpu_samples=rows, requests=served(spans))
+    return verdict(RULE, store, "c=1").verdict
+
+
+def test_changes_of_cards_are_counted_where_no_clock_ties_them_to_requests() -> None:
+    two = [(1000.0, 1060.0), (1060.0, 1120.0)]
+    assert counted_changes(two, stage_s=2) == "confirmed"
+    assert counted_changes(two, stage_s=20) == "fits", "three changes per request: the cards may serve one request each"
+    assert counted_changes([(1000.0 + 2 * n, 1002.0 + 2 * n) for n in range(60)], stage_s=2) == "fits", "as many requests as changes"
+    assert counted_changes([(1000.0, 1060.0), (1030.0, 1090.0)], stage_s=2) == "fits", "two requests at a time"
+    assert counted_changes([(1000.0, 1020.0), (1020.0, 1040.0)], stage_s=2) == "fits", "the log tells of a third of the recorded time"
