@@ -417,6 +417,7 @@ VIEWS: tuple[View, ...] = (
     View("scope_windows", "The stretches of time of each scope."),
     View("samples_in_load", "GPU samples that count as during a scope, and how they got there."),
     View("samples_outside_load", "GPU samples safely outside every load window: the idle baseline."),
+    View("processes_in_scope", "Compute processes on cards per scope, and whether they are surely of its load."),
     View("idle_power", "Power of a card with the server up and nothing to do."),
     View("client_requests_in_scope", "Requests as a client or saved responses tell them, per scope."),
     View("server_in_scope", "Server statistics per scope."),

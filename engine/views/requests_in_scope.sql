@@ -37,7 +37,8 @@ WITH served AS (
     LEFT JOIN main.bench_series bs ON bs.source_id = r.step_source AND bs.line = r.step_line
     LEFT JOIN main.scopes st ON st.series_key = bs.series_key AND st.concurrency = bs.concurrency
     LEFT JOIN main.scopes bd ON bd.label = r.bound
-    ASOF LEFT JOIN (FROM main.load_windows WHERE NOT in_step ORDER BY began) w ON r.started_at >= w.began
-    LEFT JOIN main.scopes rg ON rg.kind = 'regime' AND rg.band = w.band AND NOT r.in_step AND r.started_at < w.ended
+    -- an access line tells the arrival and the end, not when a slot took the request
+    ASOF LEFT JOIN (FROM main.load_windows WHERE NOT in_step ORDER BY began) w ON coalesce(r.started_at, r.queued_at) >= w.began
+    LEFT JOIN main.scopes rg ON rg.kind = 'regime' AND rg.band = w.band AND NOT r.in_step AND coalesce(r.started_at, r.queued_at) < w.ended
 )
 SELECT coalesce(scope_id, 0) AS scope_id, how, * EXCLUDE (scope_id, how, bound, in_step, step_source, step_line) FROM placed
