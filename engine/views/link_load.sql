@@ -33,11 +33,11 @@ WITH seen AS (
         -- More than four PCIe cards: measured 45 at 4 KB to 344 at 64 KB at the low end; 100 to 8 KB, 400 to 64 KB at the high end.
         -- Beyond the sizes that are known: the bytes at 1 GB/s.
         CASE
-            WHEN split <> 'tensor' THEN NULL WHEN nvlink THEN 8 WHEN nvlink IS NULL OR cards_lo <= 4 THEN 4 WHEN message_lo <= 4096 THEN 45
+            WHEN split <> 'tensor' THEN NULL WHEN nvlink THEN 8 WHEN nvlink IS NULL OR cards_lo <= 4 THEN 4 WHEN coalesce(message_lo, 0) <= 4096 THEN 45
             ELSE 45 + (344 - 45) * least(1, (message_lo - 4096) / (65536 - 4096))
         END AS latency_us_lo,
         CASE
-            WHEN split <> 'tensor' THEN NULL WHEN nvlink THEN 40 WHEN message_hi <= 8192 THEN 100 WHEN message_hi <= 65536 THEN 400
+            WHEN split <> 'tensor' OR message_hi IS NULL THEN NULL WHEN nvlink THEN 40 WHEN message_hi <= 8192 THEN 100 WHEN message_hi <= 65536 THEN 400
             ELSE greatest(400, message_hi / 1e9 * 1e6)
         END AS latency_us_hi
     FROM sized
