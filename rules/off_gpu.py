@@ -11,7 +11,7 @@ How it decides
     Confirmed by the server's own log: weight bytes in CPU buffers of at least 5 % of the weights. Buffers that map a file can be
     larger than what is used of them, so the low end is what the cards' buffers leave of the file, and the token embedding, which
     stays on the CPU in health, is taken off at its largest (262144 tokens of 16 bit). Without buffer sizes, a fifth of the layers
-    counts. Or: tokens flow while all cards together hold less than half of the weights, if the log shows that no card is missing.
+    counts, or the amount that the server was told to keep in host memory (`--cpu-offload-gb`). Or: tokens flow while all cards together hold less than half of the weights, if the log shows that no card is missing.
     Ruled out: all layers on the cards, CPU buffers under 5 % (so no experts there either), and the cards hold at least the weights.
     That it is the cause of a slow token: a token of one stream takes 0.7 to 1.5 times what the CPU's part at the *measured* bandwidth of
     the host memory and the cards' part take after each other, both ends of every interval inside, and the CPU's part is half or more.
@@ -34,7 +34,10 @@ WITH settings AS MATERIALIZED (
         min(num_lo) FILTER (key = 'cpu_model_mib') AS cpu_lo, max(num_hi) FILTER (key = 'cpu_model_mib') AS cpu_hi,
         any_value(origin) FILTER (key = 'cpu_model_mib') AS cpu_origin, any_value(ev) FILTER (key = 'cpu_model_mib') AS cpu_ev,
         any_value(value) FILTER (key = 'split') AS split,
-        max(num_hi) FILTER (key = 'split_devices') AS devices
+        max(num_hi) FILTER (key = 'split_devices') AS devices,
+        -- what every rank was told to keep in host memory; 0 is the default of the argument
+        min(num_lo) FILTER (key = 'weights_offload_gib') * 1024 * coalesce(min(num_lo) FILTER (key = 'tensor_parallel'), 1) * coalesce(min(num_lo) FILTER (key = 'pipeline_parallel'), 1) AS told_mib,
+        any_value(origin) FILTER (key = 'weights_offload_gib') AS told_origin, any_value(ev) FILTER (key = 'weights_offload_gib') AS told_ev
     FROM main.config_in_scope GROUP BY scope_id
 ), buffers AS (
     SELECT source_id, coalesce(run, 0) AS run, sum(num) AS mib FROM main.server_config WHERE key = 'device_model_mib' GROUP BY ALL
@@ -114,6 +117,9 @@ SELECT
     -- the output layer is counted as one
     (s.total_lo - 1 - s.offloaded_hi) / nullif(s.total_lo - 1, 0) AS layers_left_share, s.offloaded_origin AS layers_left_share_origin,
     s.offloaded_ev AS layers_left_share_ev,
+    nullif(s.told_mib, 0) AS told_mib, s.told_ev AS told_mib_ev, s.told_origin AS told_mib_origin,
+    CASE WHEN s.told_mib > 0 AND w.mib > 0 THEN least(1, s.told_mib / w.mib) END AS told_share, s.told_ev AS told_share_ev, s.told_origin AS told_share_origin,
+    CASE WHEN w.mib IS NULL THEN nullif(s.told_mib, 0) END AS told_unsized, s.told_ev AS told_unsized_ev, s.told_origin AS told_unsized_origin,
     m.used_min / w.mib AS held_share_min, m.used_max / w.mib AS held_share_max, m.used_max AS used_mib, m.ev AS held_share_max_ev,
         m.rounds, m.cards,
     coalesce(t.tokens_seen, 0) AS tokens_seen,
@@ -183,6 +189,13 @@ RULE = Rule(
             "without the token embedding at the low end.",
         ),
         Route(
+            "the server was told to keep weights in host memory",
+            when=("told_share >= some",),
+            uses=("config",),
+            says="Weights lie outside GPU memory. The server was told to keep {told_mib:MiB} in host memory, of {weights_mib:MiB} of weights; "
+            "every step reads them over the link.",
+        ),
+        Route(
             "the log leaves a fifth of the layers to the CPU",
             when=("layers_left_share >= fifth",),
             uses=("config",),
@@ -214,6 +227,13 @@ RULE = Rule(
     ),
     fits=(
         Route(
+            "the server was told to keep an amount in host memory, and the size of the weights is unknown",
+            when=("told_unsized > 0",),
+            uses=("config",),
+            rivals=("small",),
+            says="Weights may lie outside GPU memory. The server was told to keep {told_mib:MiB} in host memory.",
+        ),
+        Route(
             "the cards hold less than the weights",
             when=("tokens_seen >= 1", "held_share_max < all_held", "rounds >= enough"),
             uses=("util", "server"),
@@ -244,6 +264,11 @@ RULE = Rule(
             closed=("cards_missing <= 0",),
             settle="the server's start-up log (it names its devices), or --given gpu.count=N, and samples of all cards of that host",
         ),
+        "small": Rival(
+            "a model so large that what stays outside is a small part of it",
+            closed=("told_share >= some",),
+            settle="the size of the weights (the server's start-up log, or --given model.params_total_b=N)",
+        ),
         "waiting": Rival(
             "cards that wait for the host, the scheduler or the client",
             closed=("outside_share >= some",),
@@ -254,6 +279,8 @@ RULE = Rule(
         "over_formula": _HOST,
         "cpu_part": _HOST,
         "outside_share": _LOG + ", and the model's size",
+        "told_share": "the arguments in the server's start-up log, and the model's size",
+        "told_unsized": "the arguments in the server's start-up log",
         "layers_left_share": _LOG,
         "layers_left": _LOG,
         "tokens_seen": "the server's log of the run",

@@ -147,3 +147,17 @@ def test_the_cause_needs_the_measured_bandwidth_of_the_host(
     assert (found.verdict, found.claim) == ("confirmed", claim), found.sentence
     if claim == "cause":
         assert "host.mem_bw_gb_s=80" in found.given
+
+
+@pytest.mark.parametrize(
+    ("gib", "ranks", "expected"), [(20.0, 1, "confirmed"), (10.0, 4, "confirmed"), (1.0, 1, "cannot-tell"), (0.0, 1, "cannot-tell")]
+)
+def test_what_the_server_was_told_to_keep_outside_is_confirmed(gib: float, ranks: int, expected: str) -> None:
+    found = verdict(RULE, store(config(server="vllm", weights_offload_gib=gib, tensor_parallel=ranks)))
+    assert found.verdict == expected
+    assert found.numbers.get("told_share") == (pytest.approx(gib * ranks / 40) if gib else None)
+
+
+def test_without_the_size_of_the_weights_it_only_fits() -> None:
+    assert verdict(RULE, store(config(server="vllm", weights_offload_gib=20.0), model=None)).verdict == "fits"
+    assert verdict(RULE, store(config(server="vllm", tensor_parallel=1))).verdict == "cannot-tell", "nothing was told"
