@@ -421,6 +421,7 @@ VIEWS: tuple[View, ...] = (
     View("idle_power", "Power of a card with the server up and nothing to do."),
     View("client_requests_in_scope", "Requests as a client or saved responses tell them, per scope."),
     View("server_in_scope", "Server statistics per scope."),
+    View("counter_means", "Waiting and service of a request in the mean, by the counters of a server between two scrapes."),
     View("server_settings", "Settings of servers, with what other files say about them."),
     View("config_in_scope", "One value per setting and scope, with its origin."),
     View("server_limits", "How many requests each server run takes at once by its own log."),

@@ -197,6 +197,7 @@ SELECT
     CASE WHEN l.slots_hi <= 16 THEN 4 WHEN l.slots_hi > 16 THEN 2 END * l.slots_hi AS slots_next,
     array_to_string([power(2, n)::INTEGER::VARCHAR for n in range(greatest(0, floor(log2(l.slots_hi))::INTEGER - 2), ceil(log2(
         CASE WHEN l.slots_hi <= 16 THEN 8 ELSE 4 END * l.slots_hi))::INTEGER + 1)], ', ') AS sweep_next,
+    cm.queue_s, cm.served_s, cm.queue_n, cm.ev AS queue_s_ev, cm.queue_s / nullif(cm.served_s, 0) AS queue_share,
     wv.responses, wv.length_cv, wv.gap_ratio, wv.ev AS gap_ratio_ev, wv.largest_gap, wv.groups, wv.group_size, wv.even_groups
 FROM main.scopes sc
 LEFT JOIN main.slots l USING (scope_id)
@@ -207,6 +208,7 @@ LEFT JOIN occupancy o USING (scope_id)
 LEFT JOIN waits w USING (scope_id)
 LEFT JOIN client c USING (scope_id)
 LEFT JOIN waves wv USING (scope_id)
+LEFT JOIN main.counter_means cm USING (scope_id)
 CROSS JOIN silent q CROSS JOIN crowded cw
 """
 
@@ -250,6 +252,9 @@ RULE = Rule(
         "nearly_peak": Limit(0.95, "of the offered streams", "all but the moments between two requests"),
         "few_failures": Limit(0.05, "of the requests", "requests that fail take no slot, and make the total of the others look flat"),
         "steady_run": Limit(1.02, "most over least", "a number that never moves while somebody waits is a limit"),
+        "long_wait": Limit(1, "s", "the arrival between two long steps waits less"),
+        "wait_share": Limit(0.25, "of the service", "below it most of a latency is service"),
+        "enough_counted": Limit(10, "requests", "fewer can be one burst"),
         "enough_waits": Limit(3, "requests", "one late launch can be a long decode step"),
     },
     applies=("offered >= 1",),
@@ -363,6 +368,13 @@ RULE = Rule(
             says="Requests wait in the server's queue. {waited:int} of them for more than 1 s, {usual_wait_s:s} in the middle.",
         ),
         Route(
+            "requests wait in the server's queue, by its own counters",
+            when=("queue_s >= long_wait", "queue_share >= wait_share", "queue_n >= enough_counted"),
+            uses=("server",),
+            rivals=("other_limit",),
+            says="Requests wait in the server's queue. {queue_n:int} of them for {queue_s:s} in the mean between the first and the last scrape, and are served for {served_s:s}.",
+        ),
+        Route(
             "responses of equal length are complete in groups of the same size",
             when=("gap_ratio >= clear_gap", "length_cv <= equal_lengths", "even_groups >= 1"),
             uses=("client",),
@@ -410,6 +422,9 @@ RULE = Rule(
         ),
     },
     collect={
+        "queue_s": "/metrics before and after the run",
+        "queue_share": "/metrics before and after the run",
+        "queue_n": "/metrics before and after the run",
         "offered": "how many streams were offered (a sweep table, or --given streams=N)",
         "over_limit": "the server's slot number: keep its start-up log, or --given slots=N",
         "r_is_decode": "decode tokens/s of one stream from the server's eval lines or the client's first and last token times",

@@ -54,7 +54,7 @@ WITH polls AS (
     FROM processes
 ), server AS (
     SELECT scope_id, count(*) AS n FROM (
-        SELECT scope_id FROM main.requests_in_scope UNION ALL SELECT scope_id FROM main.server_in_scope
+        SELECT scope_id FROM main.requests_in_scope UNION ALL SELECT scope_id FROM main.server_in_scope UNION ALL SELECT scope_id FROM main.counter_means
     ) GROUP BY scope_id
 ), client AS (
     -- the stream gate: a buffering proxy or a client that reads in chunks makes token times that are not the server's
