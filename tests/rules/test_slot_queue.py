@@ -300,3 +300,15 @@ def test_the_servers_own_counters_show_its_queue(sources: bool) -> None:
 )
 def test_counters_that_show_no_queue(pages: list[tuple[float, float, float, float]]) -> None:
     assert findings(RULE, store_of(server_events=scrapes(*pages)))["trace"].verdict == "cannot-tell"
+
+
+@pytest.mark.parametrize(("clients", "limit", "expected"), [(4, 1, "fits"), (4, 4, "cannot-tell"), (1, 1, "cannot-tell")])
+def test_more_requests_between_arrival_and_answer_than_slots(clients: int, limit: int, expected: str) -> None:
+    """Access lines only: every client sends again as soon as it has its answer, 6 s of service each."""
+    spans = [(1000.0 + 6 * n - 6 * (clients - 1), 1006.0 + 6 * n) for n in range(20)]
+    requests = [{k: v for k, v in r.items() if k != "started_at"} | {"queued_at": r["started_at"]} for r in served(spans)]
+    found = findings(RULE, store_of(requests=requests, server_config=config(server="ollama", slots=limit)))
+    assert {f.verdict for f in found.values()} == {expected}
+    if expected == "fits":
+        (fits,) = found.values()
+        assert "of several models" in fits.rivals_open[0].name
