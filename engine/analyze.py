@@ -19,6 +19,7 @@ from .failures import note_failures
 from .given import Given, GivenError, read_given
 from .hosts import tell_hosts
 from .judge import judge
+from .named_steps import tell_streams
 from .parse import read
 from .phrase import printable
 from .plugins import Registry, load_registry
@@ -99,6 +100,7 @@ def analyze(
     catalog.load(store.con, registry.hardware)
     readings = _read_all(store, collected, registry, progress)
     _store_given(store, collected, given, settings)
+    tell_streams(store, collected.sources)
     _judgeable(store, collected, given, settings)
     if viewed:
         viewed(store)
