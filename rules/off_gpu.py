@@ -33,6 +33,9 @@ WITH settings AS MATERIALIZED (
             any_value(ev) FILTER (key = 'layers_offloaded') AS offloaded_ev,
         min(num_lo) FILTER (key = 'cpu_model_mib') AS cpu_lo, max(num_hi) FILTER (key = 'cpu_model_mib') AS cpu_hi,
         any_value(origin) FILTER (key = 'cpu_model_mib') AS cpu_origin, any_value(ev) FILTER (key = 'cpu_model_mib') AS cpu_ev,
+        -- as asked for on the command line; below zero and from 99 on it is all of them
+        max(num_hi) FILTER (key = 'n_gpu_layers' AND num_lo >= 0 AND num_hi < 99) AS asked, any_value(origin) FILTER (key = 'n_gpu_layers') AS asked_origin,
+            any_value(ev) FILTER (key = 'n_gpu_layers') AS asked_ev,
         any_value(value) FILTER (key = 'split') AS split,
         max(num_hi) FILTER (key = 'split_devices') AS devices,
         -- what every rank was told to keep in host memory; 0 is the default of the argument
@@ -46,7 +49,7 @@ WITH settings AS MATERIALIZED (
     SELECT s.scope_id, min(b.mib) AS mib_lo, max(b.mib) AS mib_hi
     FROM (SELECT scope_id, unnest(cpu_ev).source_id AS source_id FROM settings) s JOIN buffers b USING (source_id) GROUP BY s.scope_id
 ), weights AS (
-    SELECT file_bytes / 1048576 AS mib, hidden, ev, origin, given FROM main.model_facts
+    SELECT file_bytes / 1048576 AS mib, hidden, layers, ev, origin, given FROM main.model_facts
 ), embedding AS (
     -- the largest token embedding there is: 262144 tokens at 16 bit
     SELECT 262144 * hidden * 2 / 1048576 AS mib FROM main.model_facts
@@ -110,13 +113,13 @@ SELECT
     END AS outside_share_lo,
     CASE WHEN s.cpu_hi IS NOT NULL AND w.mib > 0 THEN s.cpu_hi / w.mib END AS outside_share_hi,
     s.cpu_origin AS outside_share_origin, s.cpu_ev AS outside_share_ev,
-    s.offloaded_lo AS layers_on_cards_lo, s.offloaded_hi AS layers_on_cards_hi, s.total_hi AS layers,
+    coalesce(s.offloaded_lo, s.asked) AS layers_on_cards_lo, coalesce(s.offloaded_hi, s.asked) AS layers_on_cards_hi, coalesce(s.total_hi, w.layers) AS layers,
     (s.total_lo - s.offloaded_hi) AS layers_left_lo, (s.total_hi - s.offloaded_lo) AS layers_left_hi,
         s.offloaded_origin AS layers_left_origin,
     s.offloaded_ev AS layers_left_ev,
     -- the output layer is counted as one
-    (s.total_lo - 1 - s.offloaded_hi) / nullif(s.total_lo - 1, 0) AS layers_left_share, s.offloaded_origin AS layers_left_share_origin,
-    s.offloaded_ev AS layers_left_share_ev,
+    coalesce((s.total_lo - 1 - s.offloaded_hi) / nullif(s.total_lo - 1, 0), CASE WHEN s.asked < w.layers THEN (w.layers - s.asked) / w.layers END) AS layers_left_share,
+    CASE WHEN s.offloaded_hi IS NULL THEN s.asked_origin ELSE s.offloaded_origin END AS layers_left_share_origin, coalesce(s.offloaded_ev, s.asked_ev) AS layers_left_share_ev,
     nullif(s.told_mib, 0) AS told_mib, s.told_ev AS told_mib_ev, s.told_origin AS told_mib_origin,
     CASE WHEN s.told_mib > 0 AND w.mib > 0 THEN least(1, s.told_mib / w.mib) END AS told_share, s.told_ev AS told_share_ev, s.told_origin AS told_share_origin,
     CASE WHEN w.mib IS NULL THEN nullif(s.told_mib, 0) END AS told_unsized, s.told_ev AS told_unsized_ev, s.told_origin AS told_unsized_origin,

@@ -66,7 +66,7 @@ WITH polls AS (
 ), config AS (
     SELECT scope_id, count(*) AS n, max(CASE WHEN origin IN ('logged', 'given', 'default') THEN 3 ELSE 2 END) AS grade
     FROM main.config_in_scope WHERE key IN ('split', 'slots', 'slots_seen', 'server', 'build', 'n_ctx_slot', 'tensor_parallel', 'pipeline_parallel', 'layers_offloaded', 'layers_total',
-        'cpu_model_mib', 'weights_offload_gib', 'eager', 'kv_tokens') GROUP BY scope_id
+        'cpu_model_mib', 'weights_offload_gib', 'n_gpu_layers', 'eager', 'kv_tokens') GROUP BY scope_id
 ), roof AS (
     SELECT scope_id FROM main.roofs WHERE pass_bytes_lo > 0 AND pass_bytes_hi > 0 AND bw_lo > 0 AND bw_hi > 0
 )

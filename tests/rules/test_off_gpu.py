@@ -161,3 +161,11 @@ def test_what_the_server_was_told_to_keep_outside_is_confirmed(gib: float, ranks
 def test_without_the_size_of_the_weights_it_only_fits() -> None:
     assert verdict(RULE, store(config(server="vllm", weights_offload_gib=20.0), model=None)).verdict == "fits"
     assert verdict(RULE, store(config(server="vllm", tensor_parallel=1))).verdict == "cannot-tell", "nothing was told"
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"), [(20, "confirmed"), (75, "cannot-tell"), (80, "cannot-tell"), (99, "cannot-tell"), (-1, "cannot-tell")]
+)
+def test_fewer_layers_asked_for_than_the_model_has(asked: int, expected: str) -> None:
+    """llama-bench prints what was asked for, not what was offloaded."""
+    assert verdict(RULE, store(config(server="llama-bench", n_gpu_layers=asked))).verdict == expected

@@ -424,3 +424,27 @@ def test_messages_of_unknown_size_have_no_latency() -> None:
     )
     row = view(store, "link_load", "c=1")
     assert (row["latency_us_lo"], row["latency_us_hi"]) == (45, None)
+
+
+@pytest.mark.parametrize(
+    ("settings", "layers", "expected"),
+    [
+        ({"n_gpu_layers": 99}, None, "ruled-out"),
+        ({"n_gpu_layers": -1}, None, "ruled-out"),
+        ({"n_gpu_layers": 33}, 32.0, "ruled-out"),
+        ({"n_gpu_layers": 20}, 32.0, "cannot-tell"),
+        ({"n_gpu_layers": 33}, None, "cannot-tell"),
+        ({"n_gpu_layers": 99, "n_cpu_moe": 20}, None, "cannot-tell"),
+        ({"n_gpu_layers": 99, "tensor_overrides": "some"}, None, "cannot-tell"),
+        ({"n_gpu_layers": 20, "layers_offloaded": 33, "layers_total": 33}, None, "ruled-out"),
+    ],
+)
+def test_slow_tokens_of_a_model_that_lies_on_the_cpu_too_rule_nothing_out(
+    settings: dict[str, Any], layers: float | None, expected: str
+) -> None:
+    """A command line with fewer layers than the model has, experts on the CPU, tensors sent elsewhere: the host's memory takes part."""
+    store = store_of(
+        models=[{**DENSE, "source_id": 6, "layers": layers}], gpus=[CARD], given=facts_of(**{"gpu.count": 1, "ctx_max": 500}),
+        bench_steps=step(14.0, input_len=0.0, output_len=128.0), server_config=config(source_id=6, server="llama-bench", **settings),
+    )  # fmt: skip
+    assert verdict(MEMORY, store, "c=1").verdict == expected

@@ -281,7 +281,9 @@ def scrapes(*pages: tuple[float, float, float, float], sources: bool = True) -> 
 
 @pytest.mark.parametrize("sources", [True, False])
 def test_the_servers_own_counters_show_its_queue(sources: bool) -> None:
-    found = verdict(RULE, store_of(server_events=scrapes((1000.0, 10, 0.2, 31.0), (1900.0, 530, 20852.2, 3151.0), sources=sources)), "trace")
+    found = verdict(
+        RULE, store_of(server_events=scrapes((1000.0, 10, 0.2, 31.0), (1900.0, 530, 20852.2, 3151.0), sources=sources)), "trace"
+    )
     assert found.verdict == "fits"
     assert (found.numbers["queue_s"], found.numbers["served_s"]) == pytest.approx((40.1, 6.0))
     assert found.rivals_open[0].name == "a token budget per step, memory or another limit than the slots"
