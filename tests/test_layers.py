@@ -16,7 +16,7 @@ LEVELS = [
     {"tables", "parser", "line_format", "rule", "logic", "phrase", "source", "privacy", "json_objects", "send", "smi_values"},
     {"collect", "unpack", "filetimes", "recognise", "parse", "given", "catalog", "result"},
     {"store"},
-    {"clock", "date_lines", "hosts", "steps", "join", "alignment", "contradictions", "failures", "testing"},
+    {"clock", "date_lines", "hosts", "named_steps", "steps", "join", "alignment", "contradictions", "failures", "testing"},
     {"judge"},
     {"diagnosis", "symptoms"},
     {"plugins"},
