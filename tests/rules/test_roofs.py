@@ -448,3 +448,13 @@ def test_slow_tokens_of_a_model_that_lies_on_the_cpu_too_rule_nothing_out(
         bench_steps=step(14.0, input_len=0.0, output_len=128.0), server_config=config(source_id=6, server="llama-bench", **settings),
     )  # fmt: skip
     assert verdict(MEMORY, store, "c=1").verdict == expected
+
+
+@pytest.mark.parametrize(("split", "expected"), [("none", "confirmed"), ("row", "cannot-tell")])
+def test_rows_that_lie_on_two_cards_have_the_bandwidth_of_both(split: str, expected: str) -> None:
+    """The buffer of split rows is printed once, under the main card's name; the log names two cards."""
+    log = config(source_id=9, server="llama.cpp", split=split)
+    log.append({**log[0], "line": 50, "key": "device_model_mib", "value": "CUDA0", "num": 7600.0})
+    cards = [{"source_id": 9, "line": n, "device": f"CUDA{n}", "name": "NVIDIA GeForce RTX 3090"} for n in range(2)]
+    store = one_stream(95.0, given={"gpu.count": None}, gpus=cards, server_config=log)
+    assert verdict(MEMORY, store, "c=1").verdict == expected
