@@ -55,6 +55,11 @@ _ONE = (
     r"utilisateur|requête|flux)\b"
 )
 TOK_S = _rx(rf"\b(?:tok(?:en)?s?|tkn?s?|jetons?|t) ?{_PER} ?{_SECOND}|\btok(?:en)?s?[ _]{_SECOND}|\btps\b|\btokps\b")
+# thousands of a unit: what a cell holds is not the number that stands there. `8k tok/s` is a context of 8k
+MULTIPLE = _rx(
+    r"(?<![\w.])1?[km] ?(?:tok|t/s|tps|req|rps|qps)|\b[km]t/s|\b(?:kilo|mega|thousands?|millions?) ?(?:of )?(?:tok|req)|[(\[, ](?:in )?(?:thousands?|millions?|1?[km])[)\]]|"
+    r"[x×*] ?1[ ,.]?000\b|\b10\^?[36]\b|\b1e[36]\b|10³|\bin (?:1?[km]|thousands?|millions?)\b"
+)
 REQ_S = _rx(rf"\b(?:req(?:uest)?s?|quer(?:y|ies)|anfragen|requêtes) ?{_PER} ?{_SECOND}|\breq[ _]s\b|\brps\b|\bqps\b")
 PER_ONE = _rx(
     rf"{_PER} ?{_ONE}|\bsingle\b|\beach\b|\bindividual\b|\bper$|\b(?:tput|throughput|tps) user\b|\buser (?:tput|throughput|tps)\b|"
@@ -239,6 +244,8 @@ def _measure(header: str, text: str, bare: str, stat: str) -> Meaning | None:
     """Times and rates, else None."""
     rest = _rest(header)
     tok = bool(TOK_S.search(text))
+    if MULTIPLE.search(text) and (tok or REQ_S.search(text) or THROUGHPUT.search(text)):
+        return Meaning("")
     role = _first(TIMES, text)
     if role and not tok:
         if re.search(r"\b(?:prefill|decode|prompt|load|warm ?up|compile)\b", text) and role in ("e2e", "wall"):

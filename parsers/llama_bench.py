@@ -13,7 +13,7 @@ builds 5212 to 5220 write a CSV header that does not fit its rows (refused), and
 - `started_at`: `test_time` where it is printed (UTC, whole seconds, before the warm-up). No wall time: the warm-up is not in it.
 - `series`: the test and the settings that differ inside the file (rows of equal settings are repetitions).
 
-**`server_config`** (server `llama-bench`; `run` counts the distinct settings): build, n_gpu_layers, flash_attn, n_batch, n_ubatch,
+**`server_config`** (server `llama-bench`; `run` counts the distinct settings): build, n_gpu_layers, n_cpu_moe, tensor_overrides (`some`), flash_attn, n_batch, n_ubatch,
 n_threads, split. The printed split mode is `layer` even on one card, so split is told only where two or more devices are known to take
 part (names in `gpu_info`, or `Device N:` lines above a Markdown table). Its origin is `estimated`: it holds for the benchmark's own process,
 and a server in the same folder may have been started otherwise.
@@ -299,13 +299,15 @@ _WORD = {"0": "disabled", "1": "enabled", "-1": "auto", "false": "disabled", "tr
 
 def _config(row: Row, run: int) -> list[Row]:
     out: list[Row] = []
-    for key, name in (("build_number", "build"), *((k, k) for k in ("n_gpu_layers", "n_batch", "n_ubatch", "n_threads"))):
+    for key, name in (("build_number", "build"), *((k, k) for k in ("n_gpu_layers", "n_cpu_moe", "n_batch", "n_ubatch", "n_threads"))):
         value = _whole(row, key)
         if value is not None and (key != "build_number" or value > 1):
             out.append({"key": name, "value": str(value), "num": float(value)})
     flash = str(row.get("flash_attn", "")).lower()
     if flash in (*_WORD, "auto"):
         out.append({"key": "flash_attn", "value": _WORD.get(flash, flash)})
+    if str(row.get("tensor_buft_overrides") or "none").strip().lower() not in ("none", "[none]", "default", "-"):
+        out.append({"key": "tensor_overrides", "value": "some"})
     split = _split(row)
     if split is not None:
         # sure for the benchmark's own process, but a server beside it may have split otherwise: never good enough to confirm

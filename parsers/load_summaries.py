@@ -37,6 +37,7 @@ CONTEXT = 1 << 14  # characters above a summary in which its command line may st
 BUSY = 0.8  # share of the time in which a virtual user must have had a request in flight to count as a stream
 _NOTES = {
     "failures-mixed": "Failed requests went into the statistics of the tool: latency and rate are unknown.",
+    "failures-unknown": "How many requests failed is not printed: latency and rate may be those of errors, and are left out.",
     "all-failed": "No request of the run succeeded: it has no measurements.",
     "think-time": "The virtual users were not waiting for an answer all the time: how many requests were in flight is unknown.",
 }
@@ -65,7 +66,7 @@ class _Out:
             self.odd["all-failed"] += 1
             row |= {"req_s": None, "e2e_mean_ms": None, "e2e_p99_ms": None}
         elif refused is None or unanswered is None or refused > 0:
-            self.odd["failures-mixed"] += 1
+            self.odd["failures-mixed" if refused or unanswered else "failures-unknown"] += 1
             row |= {"req_s": None, "e2e_mean_ms": None, "e2e_p99_ms": None}
         elif unanswered > 0:
             row["req_s"] = None

@@ -11,7 +11,8 @@ Tables
   `DP6 TP6 EP6` (`GPU0` for the oldest form). engine: the DP number. phase: decode, prefill or mixed.
   - running: on decode lines `#running-req`. Prefill lines print the running requests without those of the line, so there it is
     `#running-req` plus `#new-seq`: the requests in service during that step. A limit is only reached on decode lines.
-  - waiting: `#queue-req`, per rank, after the step was scheduled.
+  - waiting: `#queue-req`, per rank, after the step was scheduled. On a decode node of a server that is split into prefill and decode also
+    the requests that wait for cache or for its transfer (`#prealloc-req`, `#transfer-req`), on a prefill node those before the bootstrap.
   - kv_usage: `token usage` (already 0..1). Hybrid models have several pools (full, swa, mamba): the fullest one, because the server
     admits and retracts by whichever runs out first.
   - gen_tok_s: tokens since the decode line before over the wall time since then. It is NULL where that time holds idle time or cannot be
@@ -26,7 +27,7 @@ Tables
   allreduce, default kernel configurations, weight-only kernels; the first of a kind), error.
 - `server_config` keys: slots (per DP rank) and slots_source, split, tensor_parallel, data_parallel, pipeline_parallel,
   expert_parallel, dp_attention, kv_tokens (per DP rank), kv_dtype, n_ctx_slot, prefix_caching, chunked_prefill, chunked_prefill_size,
-  max_prefill_tokens, eager (of decode steps), cuda_graph_max_bs, speculation, draft_tokens, quantisation, attention, gpu_mem_util (`mem_fraction_static`),
+  max_prefill_tokens, eager (of decode steps), cuda_graph_max_bs, speculation, draft_tokens, quantisation, attention, gpu_mem_util (`mem_fraction_static`), weights_offload_gib (`cpu_offload_gb`, per rank),
   schedule_conservativeness, decode_log_interval, weights_gib (one row per rank: value is the rank), nccl.
 - `models`: name, architecture and quantisation. `quality`: `date-unknown` for times without a date.
 
@@ -71,6 +72,10 @@ _BATCH: dict[str, Field] = {
     **_WHO,
     "running_n": Num(r"(?:[.,] +#running-req: |[.,] +#running_req: )(\d+)"),
     "queue_n": Num(r"[.,] +#(?:queue-req|remaining_req): (\d+)"),
+    # halves of a split server: requests that wait for the bootstrap, for cache of their own, or for the transfer of it
+    "boot_n": Num(r"[.,] +#(?:unbootstrapped-req|bootstrap-req): (\d+)"),
+    "prealloc_n": Num(r"[.,] +#prealloc-req: (\d+)"),
+    "transfer_n": Num(r"[.,] +#transfer-req: (\d+)"),
     "usage": Num(rf"[.,] +token usage: {_SHARE}"),
     "usage_full": Num(rf"[.,] +full token usage: {_SHARE}"),
     "usage_swa": Num(rf"[.,] +swa token usage: {_SHARE}"),
@@ -220,6 +225,7 @@ _CONFIG_LINES = (
             "attention": Text(_arg("attention_backend", r"['\"]([\w.-]{1,40})['\"]")),
             "mem_fraction": Num(_arg(r"mem_fraction_static", r"(\d*\.?\d+)")),
             "conservative": Num(_arg(r"schedule_conservativeness", r"(\d*\.?\d+)")),
+            "offload": Num(_arg(r"cpu_offload_gb", r"(\d+(?:\.\d+)?)")),
             "log_interval": Int(_arg(r"decode_log_interval", r"(\d+)")),
             # from 2026 on graphs are configured per phase
             "decode_graph": Text(r"\bdecode=PhaseConfig\(backend=(?:<[\w.]+: )?['\"](\w{1,40})"),
@@ -346,7 +352,7 @@ WITH batches AS (
 SELECT line, t AS time, 'sglang' AS server, dp AS engine, who AS rank, run,
     CASE WHEN mixed_n IS NOT NULL THEN 'mixed' ELSE kind END AS phase,
     CASE WHEN kind = 'decode' THEN running_n ELSE others + seqs END AS running,
-    queue_n AS waiting,
+    queue_n + coalesce(boot_n, 0) + coalesce(prealloc_n, 0) + coalesce(transfer_n, 0) AS waiting,
     CASE WHEN usage_full IS NULL THEN usage
         WHEN queue_n IS NOT NULL THEN greatest(usage_full, usage_swa, usage_mamba) END AS kv_usage, -- a cut line may lack a pool
     CASE WHEN kind = 'prefill' AND kind_before = 'prefill' AND NOT gap THEN input_rate END AS prompt_tok_s,
@@ -406,10 +412,10 @@ WITH args AS (
             SELECT run, line, CAST(tp AS DOUBLE) AS tensor_parallel, CAST(dp_size AS DOUBLE) AS data_parallel,
                 CAST(pp AS DOUBLE) AS pipeline_parallel, CAST(ep AS DOUBLE) AS expert_parallel, CAST(drafts AS DOUBLE) AS draft_tokens,
                 CAST(coalesce(decode_graph_bs, graph_bs) AS DOUBLE) AS cuda_graph_max_bs, mem_fraction AS gpu_mem_util, conservative AS schedule_conservativeness,
-                CAST(log_interval AS DOUBLE) AS decode_log_interval
+                CAST(log_interval AS DOUBLE) AS decode_log_interval, offload AS weights_offload_gib
             FROM args
         ) ON tensor_parallel, data_parallel, pipeline_parallel, expert_parallel, draft_tokens, cuda_graph_max_bs, gpu_mem_util,
-            schedule_conservativeness, decode_log_interval INTO NAME key VALUE num
+            schedule_conservativeness, decode_log_interval, weights_offload_gib INTO NAME key VALUE num
     )
     UNION ALL SELECT a.run, NULL, a.line, key, NULL, num, NULL FROM (
         UNPIVOT (

@@ -195,9 +195,13 @@ def _split_statistics(grid: Grid, header: Sequence[str]) -> list[str]:
 def _load(columns: Sequence[Column]) -> tuple[Column | None, Column | None]:
     """(concurrency column, rate column)."""
     ranked = sorted((c for c in columns if c.means.role == "concurrency"), key=lambda c: -c.means.rank)
-    if len(ranked) > 1 and ranked[0].means.rank == ranked[1].means.rank:
+    rivals = [c for c in ranked if c.means.rank == ranked[0].means.rank]
+    if len(rivals) > 1:
+        # streams are offered in whole numbers; what was in flight on the average is not one
+        rivals = [c for c in rivals if all(re.fullmatch(r"\d+(?:[.,]0+)?", t.digits) for t in c.tokens)]
+    if len(ranked) > 1 and len(rivals) != 1:
         raise NotASweep("two columns could be the concurrency" if ranked[0].means.rank > 1 else "")
-    load = ranked[0] if ranked else None
+    load = rivals[0] if rivals else None
     rates = [c for c in columns if c.means.role == "rate"] or ([] if load else [c for c in columns if c.means.role == "rps"])
     for c in columns:
         if c.means.role == "rps" and c not in rates[:1]:

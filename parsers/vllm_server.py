@@ -22,7 +22,7 @@ Tables
   stall, error.
 - `server_config` keys: version, engine_core (v0, v1), slots, slots_per_engine, split, tensor_parallel, pipeline_parallel, data_parallel,
   n_ctx_slot, max_batched_tokens, chunked_prefill, prefix_caching, eager, graph_capture, attention, quantisation, kv_dtype, speculation,
-  draft_tokens, gpu_mem_util, device_mem_gib, weights_gib_per_rank (smallest and largest rank), kv_gib_per_rank, kv_tokens (smallest of
+  draft_tokens, gpu_mem_util, weights_offload_gib (`cpu_offload_gb`, per rank), device_mem_gib, weights_gib_per_rank (smallest and largest rank), kv_gib_per_rank, kv_tokens (smallest of
   the lines that every worker repeats; one row per engine under data parallelism), kv_concurrency.
 - `models`: name, architecture and quantisation of the main model.
 
@@ -245,6 +245,7 @@ _CONFIG_LINES = (
             "ctx": Int(r"[ '(]max_model_len'?[=:] ?(\d+)"),
             "util": Num(r"[ '(]gpu_memory_utilization'?[=:] ?(\d?\.\d+|1)"),
             "block_size": Int(r"[ '(]block_size'?[=:] ?(\d+)"),
+            "offload": Num(r"[ '(]cpu_offload_gb'?[=:] ?(\d+(?:\.\d+)?)"),
             "device": Text(r"[ '(]device'?[=:] ?'([a-z]+)'"),
             "attention": Text(r"[ '(]attention_backend'?[=:] ?'?([A-Z]\w{2,39})"),
         },
@@ -754,7 +755,7 @@ WITH hints(generation, source_line, v_lo, v_hi, words) AS (VALUES {_HINTS}
     FROM ranked WHERE kind IN ('spec', 'v0 spec') OR spec_config IS NOT NULL GROUP BY run
 ), found(run, line, engine, key, word, num, num_hi, origin) AS (
     {_numbers(tensor_parallel="tp", pipeline_parallel="pp", data_parallel="dp", n_ctx_slot="ctx")}
-    UNION ALL {_numbers(max_batched_tokens="batched", gpu_mem_util="util")}
+    UNION ALL {_numbers(max_batched_tokens="batched", gpu_mem_util="util", weights_offload_gib="offload")}
     UNION ALL {_numbers(draft_tokens="coalesce(drafts, draft_tokens)", kv_concurrency="concurrency")}
     UNION ALL {_words(version="version", quantisation="quant", kv_dtype="kv_dtype", attention="attention", prefix_caching="prefix_caching")}
     UNION ALL {_words(chunked_prefill="chunked", graph_capture="graphs")}

@@ -12,7 +12,7 @@ How it decides
     or less at the high end, with the lowest peak (bf16 of the catalogue); confirmed at 50 % or more at the low end, with the highest. More
     than 102 % at the low end is impossible: card, model or token count is not of this run, and nothing is decided.
     Without a rate decode is still bounded: its step cannot be shorter than one pass over the weights, so the arithmetic of B tokens
-    over that time bounds the MFU.
+    over that time bounds the MFU. Where the prompts of the same time are counted and may matter, that says nothing about the whole.
 
 Known problems
     Ruling out arithmetic does not rule out kernels that are slow for other reasons (dequantisation, low occupancy): that needs a
@@ -40,6 +40,8 @@ SELECT
     2 * active_b * 1e9 * coalesce(tokens_lo, steps_lo * batch_lo) / (peak_hi * 1e12) AS mfu_least,
     -- arithmetic of the batch, all of it in one copy of the model, over the time of one pass over the weights
     (2 * active_b * 1e9 * coalesce(batch_hi, concurrency) / (peak_copy_lo * 1e12)) / (pass_bytes_lo / (bw_hi * 1e9)) AS decode_mfu_bound,
+    -- the cards compute prompts in this scope as well, and those are not known to be little
+    CASE WHEN counts = 'prompt and output' AND coalesce(2 * active_b * 1e9 * tokens_hi / (peak_lo * 1e12) > 0.15, TRUE) THEN 1 ELSE 0 END AS prompts_matter,
     coalesce(batch_hi, concurrency) AS decode_batch, concurrency AS offered,
     counts AS counted, CASE counts WHEN 'output' THEN 'the limit of decode' ELSE 'the limit' END AS limit_of,
     c.tensor_active, c.sm_active, c.counter_rounds, c.ev AS tensor_active_ev
@@ -103,9 +105,9 @@ RULE = Rule(
         ),
         Route(
             "decode of this batch cannot need it, whatever its rate",
-            when=("decode_mfu_bound <= low",),
+            when=("decode_mfu_bound <= low", "prompts_matter <= 0"),
             uses=("config", "roof"),
-            says="Arithmetic is not the limit of decode. The arithmetic of {decode_batch:} tokens is {decode_mfu_bound:share} of one pass over the weights (line 15 %).",
+            says="Arithmetic is not the limit of decode. The arithmetic of a decode step of {decode_batch:} tokens is {decode_mfu_bound:share} of one pass over the weights (line 15 %).",
         ),
     ),
     fits=(
@@ -128,6 +130,7 @@ RULE = Rule(
         "mfu_least": "tokens/s (prompt and output) without cached prompts, and the card and model of that very run",
         "mfu": "tokens/s (prompt and output), active parameters, and the card's name (gpu.name in gpuverdict.toml)",
         "decode_mfu_bound": "active parameters, bits per weight, and the card's name (gpu.name in gpuverdict.toml)",
+        "prompts_matter": "a run without long prompts, or tokens/s of prompts and of output apart",
         "tensor_active": _DCGM,
         "sm_active": _DCGM,
         "counter_rounds": _DCGM,

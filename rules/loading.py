@@ -32,8 +32,9 @@ WITH told AS MATERIALIZED (
             AND 1 PRECEDING) AS nth FROM told
     ) GROUP BY source_id, run, coalesce(nth, 0) HAVING count(*) FILTER (kind = 'loading') > 0
 ), reqs AS MATERIALIZED (
-    SELECT scope_id, source_id, coalesce(run, 0) AS run, line, started_t, finished_t FROM main.requests_in_scope WHERE started_t IS NOT NULL
-        AND finished_t > started_t
+    -- an access line tells the arrival instead of the start
+    SELECT scope_id, source_id, coalesce(run, 0) AS run, line, coalesce(started_t, queued_t) AS started_t, finished_t FROM main.requests_in_scope
+    WHERE finished_t > coalesce(started_t, queued_t)
 ), spans AS (
     SELECT scope_id, source_id, run, min(started_t) AS first_t, max(finished_t) AS last_t FROM reqs GROUP BY ALL
 ), following AS (

@@ -51,9 +51,10 @@ WITH dram AS (
     SELECT
         scope_id, CASE WHEN max(num_lo) FILTER (key = 'layers_offloaded') >= max(num_hi) FILTER (key = 'layers_total') THEN 1 END AS all_layers,
         coalesce(max(num_lo) FILTER (key = 'layers_offloaded') < max(num_hi) FILTER (key = 'layers_total'), FALSE)
-            OR coalesce(max(num_hi) FILTER (key = 'n_gpu_layers') = 0, FALSE)
+            OR coalesce(max(num_hi) FILTER (key = 'n_cpu_moe') > 0, FALSE) OR bool_or(key = 'tensor_overrides')
             OR coalesce(max(num_hi) FILTER (key = 'memory_on_cpu_share') > 0, FALSE) AS layers_off,
-        max(num_lo) FILTER (key = 'cpu_model_mib') * 1048576 AS cpu_bytes
+        min(num_lo) FILTER (key = 'n_gpu_layers') AS layers_asked,
+        max(num_lo) FILTER (key = 'cpu_model_mib') * 1048576 AS cpu_bytes, coalesce(max(num_hi) FILTER (key = 'weights_offload_gib') > 0, FALSE) AS told_off
     FROM main.config_in_scope GROUP BY scope_id
 ), held AS (
     SELECT scope_id, sum(mem) * 1048576 AS bytes FROM (SELECT scope_id, host, gpu, min(mem_used) AS mem FROM main.samples_in_load GROUP BY ALL) GROUP BY scope_id
@@ -75,7 +76,10 @@ SELECT
     q.util_mem, q.n AS util_mem_rounds, q.ev AS util_mem_ev, z.full_scale AS util_mem_full, q.util_mem / z.full_scale AS util_mem_share,
     CASE WHEN NOT coalesce(y.layers_off, FALSE) AND (y.all_layers = 1 OR h.bytes >= b.file_bytes) THEN 1 END AS on_cards,
     -- more on the CPU than an embedding: the host's memory takes part, and the cards' bandwidth says nothing about it
-    CASE WHEN y.layers_off OR y.cpu_bytes > b.embedding_bytes + 0.02 * b.file_bytes THEN 1 ELSE 0 END AS off_cards
+    CASE WHEN y.layers_off OR y.told_off OR y.cpu_bytes > b.embedding_bytes + 0.02 * b.file_bytes OR y.layers_asked = 0 THEN 1
+        -- fewer layers asked for than there are; of a model whose layers are not known, only 99 and -1 are surely all
+        WHEN y.all_layers = 1 OR y.layers_asked IS NULL OR y.layers_asked < 0 OR y.layers_asked >= coalesce(b.layers, 99) THEN 0
+        WHEN y.layers_asked < b.layers THEN 1 END AS off_cards
 FROM main.scopes sc LEFT JOIN main.step_bytes b USING (scope_id) LEFT JOIN dram d USING (scope_id) LEFT JOIN main.clock_elasticity e USING (scope_id)
 LEFT JOIN readings q USING (scope_id) LEFT JOIN at_the_roof z ON z.cards = q.cards LEFT JOIN on_cards y ON y.scope_id = sc.scope_id
 LEFT JOIN held h ON h.scope_id = sc.scope_id

@@ -11,7 +11,8 @@ How it decides
     Confirmed by the server's own log: weight bytes in CPU buffers of at least 5 % of the weights. Buffers that map a file can be
     larger than what is used of them, so the low end is what the cards' buffers leave of the file, and the token embedding, which
     stays on the CPU in health, is taken off at its largest (16 bit, 262144 tokens where the log does not tell them). Without buffer sizes, a fifth of the layers
-    counts, or the share of memory that `ollama ps` prints, again without the embedding. Or: tokens flow while all cards together hold less than half of the weights, if the log shows that no card is missing.
+    counts, the share of memory that `ollama ps` prints, again without the embedding, or the amount that the server was told to keep in host
+    memory (`--cpu-offload-gb`). Or: tokens flow while all cards together hold less than half of the weights, if the log shows that no card is missing.
     Ruled out: all layers on the cards, CPU buffers under 5 % (so no experts there either), or nothing on the CPU by `ollama ps`; and
     the cards hold at least the weights.
     That it is the cause of a slow token: a token of one stream takes 0.7 to 1.5 times what the CPU's part at the *measured* bandwidth of
@@ -35,11 +36,17 @@ WITH settings AS MATERIALIZED (
             any_value(ev) FILTER (key = 'layers_offloaded') AS offloaded_ev,
         min(num_lo) FILTER (key = 'cpu_model_mib') AS cpu_lo, max(num_hi) FILTER (key = 'cpu_model_mib') AS cpu_hi,
         any_value(origin) FILTER (key = 'cpu_model_mib') AS cpu_origin, any_value(ev) FILTER (key = 'cpu_model_mib') AS cpu_ev,
+        -- as asked for on the command line; below zero and from 99 on it is all of them
+        max(num_hi) FILTER (key = 'n_gpu_layers' AND num_lo >= 0 AND num_hi < 99) AS asked, any_value(origin) FILTER (key = 'n_gpu_layers') AS asked_origin,
+            any_value(ev) FILTER (key = 'n_gpu_layers') AS asked_ev,
         any_value(value) FILTER (key = 'split') AS split,
         max(num_hi) FILTER (key = 'split_devices') AS devices,
         min(num_lo) FILTER (key = 'memory_on_cpu_share') AS memory_lo, max(num_hi) FILTER (key = 'memory_on_cpu_share') AS memory_hi,
         any_value(origin) FILTER (key = 'memory_on_cpu_share') AS memory_origin, any_value(ev) FILTER (key = 'memory_on_cpu_share') AS memory_ev,
-        min(num_lo) FILTER (key = 'model_memory_mib') AS model_memory_mib
+        min(num_lo) FILTER (key = 'model_memory_mib') AS model_memory_mib,
+        -- what every rank was told to keep in host memory; 0 is the default of the argument
+        min(num_lo) FILTER (key = 'weights_offload_gib') * 1024 * coalesce(min(num_lo) FILTER (key = 'tensor_parallel'), 1) * coalesce(min(num_lo) FILTER (key = 'pipeline_parallel'), 1) AS told_mib,
+        any_value(origin) FILTER (key = 'weights_offload_gib') AS told_origin, any_value(ev) FILTER (key = 'weights_offload_gib') AS told_ev
     FROM main.config_in_scope GROUP BY scope_id
 ), buffers AS (
     SELECT source_id, coalesce(run, 0) AS run, sum(num) AS mib FROM main.server_config WHERE key = 'device_model_mib' GROUP BY ALL
@@ -48,7 +55,7 @@ WITH settings AS MATERIALIZED (
     SELECT s.scope_id, min(b.mib) AS mib_lo, max(b.mib) AS mib_hi
     FROM (SELECT scope_id, unnest(cpu_ev).source_id AS source_id FROM settings) s JOIN buffers b USING (source_id) GROUP BY s.scope_id
 ), weights AS (
-    SELECT file_bytes / 1048576 AS mib, hidden, ev, origin, given FROM main.model_facts
+    SELECT file_bytes / 1048576 AS mib, hidden, layers, ev, origin, given FROM main.model_facts
 ), embedding AS (
     -- at 16 bit, of 262144 tokens where nothing tells the vocabulary
     SELECT coalesce(vocab, 262144) * hidden * 2 / 1048576 AS mib FROM main.model_facts
@@ -59,7 +66,7 @@ WITH settings AS MATERIALIZED (
         s.scope_id, greatest(memory_hi, (s.total_hi - s.offloaded_lo) / s.total_hi, CASE WHEN s.cpu_hi >= 0.05 * w.mib THEN s.cpu_hi / w.mib END) AS hi,
         memory_origin AS origin, memory_ev AS ev,
         CASE WHEN memory_lo >= 1 THEN 1 ELSE greatest(0, memory_lo - least(0.3,
-            coalesce(e.mib, 262144 * 2 * 1.2 * cbrt(11 * 4 * s.model_memory_mib * 1048576) / 1048576) / s.model_memory_mib)) END AS lo
+            coalesce(e.mib, 262144 * 2 * 1.2 * power(11 * 4 * s.model_memory_mib * 1048576, 1 / 3) / 1048576) / s.model_memory_mib)) END AS lo
     FROM settings s CROSS JOIN embedding e CROSS JOIN weights w WHERE s.memory_hi IS NOT NULL
 ), rounds AS (
     SELECT scope_id, source_id, cycle, sum(mem_used) AS mib, count(*) AS n, count(mem_used) AS known, any_value(line) AS line
@@ -121,13 +128,16 @@ SELECT
     END AS outside_share_lo,
     CASE WHEN s.cpu_hi IS NOT NULL AND w.mib > 0 THEN s.cpu_hi / w.mib END AS outside_share_hi,
     s.cpu_origin AS outside_share_origin, s.cpu_ev AS outside_share_ev,
-    s.offloaded_lo AS layers_on_cards_lo, s.offloaded_hi AS layers_on_cards_hi, s.total_hi AS layers,
+    coalesce(s.offloaded_lo, s.asked) AS layers_on_cards_lo, coalesce(s.offloaded_hi, s.asked) AS layers_on_cards_hi, coalesce(s.total_hi, w.layers) AS layers,
     (s.total_lo - s.offloaded_hi) AS layers_left_lo, (s.total_hi - s.offloaded_lo) AS layers_left_hi,
         s.offloaded_origin AS layers_left_origin,
     s.offloaded_ev AS layers_left_ev,
     -- the output layer is counted as one
-    (s.total_lo - 1 - s.offloaded_hi) / nullif(s.total_lo - 1, 0) AS layers_left_share, s.offloaded_origin AS layers_left_share_origin,
-    s.offloaded_ev AS layers_left_share_ev,
+    coalesce((s.total_lo - 1 - s.offloaded_hi) / nullif(s.total_lo - 1, 0), CASE WHEN s.asked < w.layers THEN (w.layers - s.asked) / w.layers END) AS layers_left_share,
+    CASE WHEN s.offloaded_hi IS NULL THEN s.asked_origin ELSE s.offloaded_origin END AS layers_left_share_origin, coalesce(s.offloaded_ev, s.asked_ev) AS layers_left_share_ev,
+    nullif(s.told_mib, 0) AS told_mib, s.told_ev AS told_mib_ev, s.told_origin AS told_mib_origin,
+    CASE WHEN s.told_mib > 0 AND w.mib > 0 THEN least(1, s.told_mib / w.mib) END AS told_share, s.told_ev AS told_share_ev, s.told_origin AS told_share_origin,
+    CASE WHEN w.mib IS NULL THEN nullif(s.told_mib, 0) END AS told_unsized, s.told_ev AS told_unsized_ev, s.told_origin AS told_unsized_origin,
     pl.lo AS memory_outside_lo, pl.hi AS memory_outside_hi, pl.origin AS memory_outside_origin, pl.ev AS memory_outside_ev,
     m.used_min / w.mib AS held_share_min, m.used_max / w.mib AS held_share_max, m.used_max AS used_mib, m.ev AS held_share_max_ev,
         m.rounds, m.cards,
@@ -198,6 +208,13 @@ RULE = Rule(
             "without the token embedding at the low end.",
         ),
         Route(
+            "the server was told to keep weights in host memory",
+            when=("told_share >= some",),
+            uses=("config",),
+            says="Weights lie outside GPU memory. The server was told to keep {told_mib:MiB} in host memory, of {weights_mib:MiB} of weights; "
+            "every step reads them over the link.",
+        ),
+        Route(
             "the log leaves a fifth of the layers to the CPU",
             when=("layers_left_share >= fifth",),
             uses=("config",),
@@ -245,6 +262,13 @@ RULE = Rule(
     ),
     fits=(
         Route(
+            "the server was told to keep an amount in host memory, and the size of the weights is unknown",
+            when=("told_unsized > 0",),
+            uses=("config",),
+            rivals=("small",),
+            says="Weights may lie outside GPU memory. The server was told to keep {told_mib:MiB} in host memory.",
+        ),
+        Route(
             "the cards hold less than the weights",
             when=("tokens_seen >= 1", "held_share_max < all_held", "rounds >= enough"),
             uses=("util", "server"),
@@ -275,6 +299,11 @@ RULE = Rule(
             closed=("cards_missing <= 0",),
             settle="the server's start-up log (it names its devices), or --given gpu.count=N, and samples of all cards of that host",
         ),
+        "small": Rival(
+            "a model so large that what stays outside is a small part of it",
+            closed=("told_share >= some",),
+            settle="the size of the weights (the server's start-up log, or --given model.params_total_b=N)",
+        ),
         "waiting": Rival(
             "cards that wait for the host, the scheduler or the client",
             closed=("outside_share >= some",),
@@ -285,6 +314,8 @@ RULE = Rule(
         "over_formula": _HOST,
         "cpu_part": _HOST,
         "outside_share": _LOG + ", and the model's size",
+        "told_share": "the arguments in the server's start-up log, and the model's size",
+        "told_unsized": "the arguments in the server's start-up log",
         "layers_left_share": _LOG,
         "layers_left": _LOG,
         "memory_outside": _LOG + ", or with Ollama: ollama ps > ps.txt   (while the model is loaded)",

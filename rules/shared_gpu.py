@@ -23,26 +23,10 @@ Known problems
 from ..engine.rule import STATE, Experiment, Limit, Rival, Route, Rule
 
 FACTS = """
-WITH timed AS (
-    SELECT p.*, c.offset_s IS NOT NULL AND p.time IS NOT NULL AS on_axis, coalesce(c.uncertainty_s, 1) AS own_unc_s,
-        coalesce(c.estimated, FALSE) AS own_estimated, b.label AS bound
-    FROM main.gpu_processes p LEFT JOIN main.clocks c USING (source_id) LEFT JOIN main.bindings b USING (source_id)
-    -- a list that does not name the card says nothing about two processes on one
-    WHERE p.pid IS NOT NULL AND p.gpu IS NOT NULL AND coalesce(p.kind, 'C') LIKE '%C%'
-), placed AS MATERIALIZED (
-    SELECT s.scope_id, 1 AS in_load, t.* EXCLUDE (on_axis, own_unc_s, own_estimated, bound) FROM timed t
-        JOIN main.scopes s ON s.label = t.bound
-    UNION ALL
-    SELECT w.scope_id, (NOT (w.estimated OR t.own_estimated))::INT, t.* EXCLUDE (on_axis, own_unc_s, own_estimated, bound)
-    FROM (FROM timed WHERE on_axis AND bound IS NULL) t ASOF JOIN (FROM main.scope_windows ORDER BY began) w ON t.time >= w.began
-    WHERE t.time >= w.began + t.own_unc_s + w.unc_s + 1 AND t.time <= w.ended - t.own_unc_s - w.unc_s
-    UNION ALL
-    SELECT 0, 0, t.* EXCLUDE (on_axis, own_unc_s, own_estimated, bound) FROM timed t WHERE bound IS NULL
-        AND (NOT on_axis OR NOT EXISTS (FROM main.scope_windows))
-), per_pid AS (
+WITH per_pid AS (
     SELECT scope_id, source_id, host, gpu, cycle, pid, any_value(name) AS name, max(util_gpu) AS util, max(mem_used) AS mib,
         min(line) AS line, min(in_load) AS in_load
-    FROM placed GROUP BY scope_id, source_id, host, gpu, cycle, pid
+    FROM main.processes_in_scope GROUP BY scope_id, source_id, host, gpu, cycle, pid
 ), ranked AS (
     SELECT
         *, row_number() OVER w AS rank, first_value(name) OVER w AS main_name
@@ -61,7 +45,7 @@ WITH timed AS (
 ), worst AS (
     SELECT * FROM found QUALIFY row_number() OVER (PARTITION BY scope_id ORDER BY stranger_rounds DESC, other_rounds DESC, gpu) = 1
 ), seen AS (
-    SELECT scope_id, count(DISTINCT (source_id, cycle)) AS process_rounds FROM placed GROUP BY scope_id
+    SELECT scope_id, count(DISTINCT (source_id, cycle)) AS process_rounds FROM main.processes_in_scope GROUP BY scope_id
 ), outside AS (
     SELECT max(util) AS idle_util, max(n) AS idle_samples, any_value(ev) AS ev FROM (
         SELECT
@@ -75,6 +59,8 @@ SELECT
     CASE WHEN s.process_rounds > 0 THEN coalesce(w.stranger_rounds, 0) END AS stranger_rounds, w.ev AS stranger_rounds_ev,
     CASE WHEN s.process_rounds > 0 THEN coalesce(w.other_rounds, 0) END AS other_rounds, w.ev AS other_rounds_ev,
     w.gpu AS other_gpu, w.other_util, w.other_mib, w.other_pids,
+    -- some tools print no memory of a process, some no kernels
+    coalesce(nullif(concat_ws(' and ', printf('%g %% of the time in its kernels', w.other_util), printf('%.0f MiB', w.other_mib)), ''), 'nothing printed about it') AS other_text,
     o.idle_util, o.idle_samples, o.ev AS idle_util_ev
 FROM main.scopes sc LEFT JOIN seen s USING (scope_id) LEFT JOIN worst w USING (scope_id) CROSS JOIN outside o
 """
@@ -99,8 +85,7 @@ RULE = Rule(
             when=("stranger_rounds >= rounds",),
             uses=("util",),
             says="Another process uses the cards. GPU {other_gpu:int} has one beside the server in {stranger_rounds:int} of "
-            "{process_rounds:int} rounds, "
-            "with {other_util:%} of the time in its kernels and {other_mib:MiB} at most.",
+            "{process_rounds:int} rounds, at most with {other_text}.",
         ),
     ),
     fits=(
@@ -111,7 +96,7 @@ RULE = Rule(
             rivals=("same_server",),
             says=(
                 "There is a second compute process. GPU {other_gpu:int}, in {other_rounds:int} of {process_rounds:int} rounds, "
-                "{other_util:%} of the time and {other_mib:MiB} at most."
+                "at most with {other_text}."
             ),
         ),
         Route(

@@ -173,6 +173,14 @@ WITH base AS (
         UNION ALL
         SELECT count(*) >= 3 AND max(wait_s) <= 1, max(wait_s) > 1, min({'source_id': source_id, 'line': line}) FROM paired GROUP BY source_id, run
     )
+), accessed AS (
+    -- access lines count a request from its arrival to its answer: more of them than slots, and some wait
+    SELECT sc.scope_id, sum(w.n_mean * (w.ended - w.began)) / sum(w.ended - w.began) AS in_flight_mean
+    FROM main.load_windows w JOIN main.scopes sc ON sc.kind = 'regime' AND sc.band = w.band
+    WHERE w.origin = 'server requests' AND NOT w.in_step AND NOT w.estimated GROUP BY sc.scope_id
+), unlaunched AS (
+    SELECT scope_id, count(*) AS n, min({'source_id': source_id, 'line': line}, 3) AS ev FROM main.requests_in_scope
+    GROUP BY scope_id HAVING count(started_t) = 0 AND count(DISTINCT source_id) = 1
 ), crowded AS (
     SELECT min(crowd) AS crowd, min_by(ev, crowd) AS ev FROM crowds WHERE n >= 5
 )
@@ -205,6 +213,9 @@ SELECT
     CASE WHEN l.slots_hi <= 16 THEN 4 WHEN l.slots_hi > 16 THEN 2 END * l.slots_hi AS slots_next,
     array_to_string([power(2, n)::INTEGER::VARCHAR for n in range(greatest(0, floor(log2(l.slots_hi))::INTEGER - 2), ceil(log2(
         CASE WHEN l.slots_hi <= 16 THEN 8 ELSE 4 END * l.slots_hi))::INTEGER + 1)], ', ') AS sweep_next,
+    cm.queue_s, cm.served_s, cm.queue_n, cm.ev AS queue_s_ev, cm.queue_s / nullif(cm.served_s, 0) AS queue_share,
+    CASE WHEN ul.n IS NOT NULL THEN am.in_flight_mean END AS in_flight_mean, CASE WHEN ul.n IS NOT NULL THEN am.in_flight_mean END / l.slots_hi AS in_flight_over_slots, ul.ev AS in_flight_over_slots_ev,
+        ul.n AS accessed_n,
     wv.responses, wv.length_cv, wv.gap_ratio, wv.ev AS gap_ratio_ev, wv.largest_gap, wv.groups, wv.group_size, wv.even_groups
 FROM main.scopes sc
 LEFT JOIN main.slots l USING (scope_id)
@@ -215,6 +226,9 @@ LEFT JOIN occupancy o USING (scope_id)
 LEFT JOIN waits w USING (scope_id)
 LEFT JOIN client c USING (scope_id)
 LEFT JOIN waves wv USING (scope_id)
+LEFT JOIN main.counter_means cm USING (scope_id)
+LEFT JOIN accessed am USING (scope_id)
+LEFT JOIN unlaunched ul USING (scope_id)
 CROSS JOIN silent q CROSS JOIN crowded cw
 """
 
@@ -259,6 +273,9 @@ RULE = Rule(
         "nearly_peak": Limit(0.95, "of the offered streams", "all but the moments between two requests"),
         "few_failures": Limit(0.05, "of the requests", "requests that fail take no slot, and make the total of the others look flat"),
         "steady_run": Limit(1.02, "most over least", "a number that never moves while somebody waits is a limit"),
+        "long_wait": Limit(1, "s", "the arrival between two long steps waits less"),
+        "wait_share": Limit(0.25, "of the service", "below it most of a latency is service"),
+        "enough_counted": Limit(10, "requests", "fewer can be one burst"),
         "enough_waits": Limit(3, "requests", "one late launch can be a long decode step"),
     },
     applies=("offered >= 1",),
@@ -373,6 +390,20 @@ RULE = Rule(
             says="Requests wait in the server's queue. {waited:int} of them for more than 1 s, {usual_wait_s:s} in the middle.",
         ),
         Route(
+            "more requests are between arrival and answer than there are slots",
+            when=("in_flight_over_slots >= crowded", "accessed_n >= enough_counted"),
+            uses=("server", "config"),
+            rivals=("models",),
+            says="More requests are in flight than the server has slots. {in_flight_mean:} of {accessed_n:int} requests in the mean between arrival and answer, and {slots:slots}.",
+        ),
+        Route(
+            "requests wait in the server's queue, by its own counters",
+            when=("queue_s >= long_wait", "queue_share >= wait_share", "queue_n >= enough_counted"),
+            uses=("server",),
+            rivals=("other_limit",),
+            says="Requests wait in the server's queue. {queue_n:int} of them for {queue_s:s} in the mean between the first and the last scrape, and are served for {served_s:s}.",
+        ),
+        Route(
             "responses of equal length are complete in groups of the same size",
             when=("gap_ratio >= clear_gap", "length_cv <= equal_lengths", "even_groups >= 1"),
             uses=("client",),
@@ -408,6 +439,11 @@ RULE = Rule(
             closed=("kv_usage_max < kv_free",),
             settle="the KV cache usage of the server during the run (statistics lines, /metrics)",
         ),
+        "models": Rival(
+            "requests of several models, each with slots of its own, or of a model that was being loaded, or clients that take their answers slowly",
+            closed=("pinned_share >= pinned",),
+            settle="the server's log with its slot lines (OLLAMA_DEBUG=1), or one model alone",
+        ),
         "other_limit": Rival(
             "a token budget per step, memory or another limit than the slots",
             closed=("over_limit > 0", "pinned_share >= pinned"),
@@ -420,6 +456,11 @@ RULE = Rule(
         ),
     },
     collect={
+        "in_flight_over_slots": "the server's access lines with durations, and its slot number",
+        "accessed_n": "the server's access lines with durations",
+        "queue_s": "/metrics before and after the run",
+        "queue_share": "/metrics before and after the run",
+        "queue_n": "/metrics before and after the run",
         "offered": "how many streams were offered (a sweep table, or --given streams=N)",
         "over_limit": "the server's slot number: keep its start-up log, or --given slots=N",
         "r_is_decode": "decode tokens/s of one stream from the server's eval lines or the client's first and last token times",

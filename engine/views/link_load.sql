@@ -42,7 +42,7 @@ WITH seen AS (
             ELSE 45 + (344 - 45) * least(1, (message_lo - 4096) / (65536 - 4096))
         END AS latency_us_lo,
         CASE
-            WHEN split <> 'tensor' THEN NULL WHEN nvlink THEN 40 WHEN message_hi <= 8192 THEN 100 WHEN message_hi <= 65536 THEN 400
+            WHEN split <> 'tensor' OR message_hi IS NULL THEN NULL WHEN nvlink THEN 40 WHEN message_hi <= 8192 THEN 100 WHEN message_hi <= 65536 THEN 400
             ELSE greatest(400, message_hi / 1e9 * 1e6)
         END AS latency_us_hi
     FROM sized

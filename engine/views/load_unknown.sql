@@ -1,6 +1,6 @@
 -- Stretches of time in which nothing says whether requests ran, so that a GPU sample there is neither in the load nor outside it: before
 -- the first line of a log that lost its beginning, from a launch whose end is not in the log, until an end whose launch is not in it, and
--- after the last statistics of a server that was busy then. All of the time on an axis to which some server's clock is not tied.
+-- after the last statistics of a server that was busy then, and for as long as a server is silent that last said that requests run and no token comes. All of the time on an axis to which some server's clock is not tied.
 -- `axis`: 0 is the common one, others are those of sources that are tied to nothing else.
 WITH axes AS (
     SELECT source_id, offset_s IS NOT NULL AND NOT coalesce(estimated, FALSE) AS tied, CASE WHEN offset_s < -1e9 THEN round(offset_s / 1e10)::INTEGER ELSE 0 END AS axis
@@ -41,6 +41,13 @@ WITH axes AS (
     SELECT a.axis, s.last_at, CASE WHEN s.says_idle THEN 1e300 ELSE s.last_at + 60 END
     FROM servers s JOIN axes a USING (source_id)
     WHERE s.n_lines > 0 AND EXISTS (FROM told t WHERE t.source_id = s.source_id AND t.running >= 1 AND t.ended = s.last_at)
+    UNION ALL
+    -- requests run and no token comes: a server that says no more is hung as likely as idle
+    SELECT a.axis, s.time, coalesce(s.next_time, 1e300) FROM (
+        SELECT source_id, time, running, coalesce(gen_tok_s, 0) + coalesce(prompt_tok_s, 0) AS tok_s, gen_tok_s, lead(time) OVER (PARTITION BY source_id, run, engine, rank ORDER BY time, line) AS next_time
+        FROM main.server_samples WHERE time IS NOT NULL
+    ) s JOIN axes a USING (source_id)
+    WHERE s.running >= 1 AND s.gen_tok_s IS NOT NULL AND s.tok_s = 0 AND coalesce(s.next_time - s.time > 60, TRUE)
 ), ordered AS (
     SELECT *, max(ended) OVER (PARTITION BY axis ORDER BY began, ended ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS so_far FROM spans WHERE began IS NOT NULL AND ended IS NOT NULL
 ), numbered AS (

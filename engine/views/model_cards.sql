@@ -7,7 +7,9 @@ WITH seen AS (
     SELECT max(cards) AS n FROM main.util_sums
 ), buffers AS (
     SELECT min(n) AS lo, max(n) AS hi FROM (
-        SELECT source_id, run, count(DISTINCT value) AS n FROM main.server_config WHERE key = 'device_model_mib' AND num > 0 GROUP BY ALL
+        SELECT source_id, run, count(DISTINCT value) AS n FROM main.server_config WHERE key = 'device_model_mib' AND num > 0
+        -- a buffer of split rows is named after the main card and lies on all of them
+        AND (source_id, coalesce(run, 0)) NOT IN (SELECT (source_id, coalesce(run, 0)) FROM main.server_config WHERE key = 'split' AND value = 'row') GROUP BY ALL
     )
 ), named AS (
     SELECT max(n) AS n FROM (SELECT source_id, count(DISTINCT device) AS n FROM main.gpus WHERE device IS NOT NULL GROUP BY source_id)

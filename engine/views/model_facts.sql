@@ -1,12 +1,32 @@
 -- What is known of the model: a log beats a given fact, and that beats the catalogue. One row; every fact with its origin. Files that
--- differ by more than 2 % in a fact tell nothing about it. Weights that a server reports per rank are a file in memory: at most what a pass
+-- differ by more than 2 % in a fact tell nothing about it; files of two models (a draft beside its target) tell only what both of them print
+-- alike. A name whose catalogue entry cannot fill the memory that the weights take, or has another size, is an alias. Weights that a server reports per rank are a file in memory: at most what a pass
 -- reads; where the same log says that nothing is quantised and the parameters at 16 bit are more than that, one of the two is of another model
 -- or a part is elsewhere, and the larger one is the high end. `embedding_bytes` is the most that the token embedding can hold of the file, 0 where it is the output head as well.
-WITH logged AS (
-    FROM main.models WHERE coalesce(section, 0) = 0 ORDER BY source_id, line
+WITH described AS (
+    SELECT *, coalesce(params_total_b, layers, hidden, file_bytes) IS NOT NULL AS sized FROM main.models WHERE coalesce(section, 0) = 0
+), models_seen AS (
+    SELECT
+        coalesce(max(params_total_b) > 1.02 * min(params_total_b), FALSE) OR coalesce(max(layers) > min(layers), FALSE) OR coalesce(max(hidden) > min(hidden), FALSE)
+            OR coalesce(max(file_bytes) > 1.02 * min(file_bytes), FALSE) AS several
+    FROM described
+), logged AS (
+    -- of two models, a fact that one file lacks may be the other's alone
+    SELECT d.* REPLACE (
+        CASE WHEN several AND count(params_active_b) OVER () < count(*) FILTER (sized) OVER () THEN NULL ELSE params_active_b END AS params_active_b,
+        CASE WHEN several AND count(params_total_b) OVER () < count(*) FILTER (sized) OVER () THEN NULL ELSE params_total_b END AS params_total_b,
+        CASE WHEN several AND count(file_bytes) OVER () < count(*) FILTER (sized) OVER () THEN NULL ELSE file_bytes END AS file_bytes,
+        CASE WHEN several AND count(bits_per_weight) OVER () < count(*) FILTER (sized) OVER () THEN NULL ELSE bits_per_weight END AS bits_per_weight,
+        CASE WHEN several AND count(experts) OVER () < count(*) FILTER (sized) OVER () THEN NULL ELSE experts END AS experts,
+        CASE WHEN several AND count(kv_bytes_per_token) OVER () < count(*) FILTER (sized) OVER () THEN NULL ELSE kv_bytes_per_token END AS kv_bytes_per_token,
+        CASE WHEN several AND count(vocab) OVER () < count(*) FILTER (sized) OVER () THEN NULL ELSE vocab END AS vocab,
+        CASE WHEN several AND count(tied_embedding) OVER () < count(*) FILTER (sized) OVER () THEN NULL ELSE tied_embedding END AS tied_embedding
+    ), several FROM described d, models_seen ORDER BY source_id, line
 ), one AS (
     SELECT
-        first(name) FILTER (name IS NOT NULL) AS name, CASE WHEN count(DISTINCT arch) = 1 THEN any_value(arch) END AS arch,
+        -- servers of two models: whose name?
+        CASE WHEN count(DISTINCT name) FILTER (name IN (SELECT name FROM main.catalog_models)) <= 1 AND NOT (count(DISTINCT name) > 1 AND any_value(several)) THEN first(name) FILTER (name IS NOT NULL) END AS name,
+        CASE WHEN count(DISTINCT arch) = 1 THEN any_value(arch) END AS arch,
         CASE WHEN max(params_total_b) <= 1.02 * min(params_total_b) THEN median(params_total_b) END AS total_b,
         CASE WHEN max(params_active_b) <= 1.02 * min(params_active_b) THEN median(params_active_b) END AS active_b,
         CASE WHEN max(file_bytes) <= 1.02 * min(file_bytes) THEN median(file_bytes) END AS file_bytes,
@@ -53,7 +73,9 @@ WITH logged AS (
     -- a name that the catalogue does not have tells nothing: then a stated one is taken
     SELECT coalesce(CASE WHEN o.name IN (SELECT name FROM main.catalog_models) THEN o.name END, g.name, o.name) AS name FROM one o, given g
 ), cat AS (
-    SELECT c.* FROM main.catalog_models c JOIN named n ON c.name = n.name
+    SELECT c.* FROM main.catalog_models c JOIN named n ON c.name = n.name, one o, memory w
+    -- three times 8 bit a parameter: it is an alias of a larger model
+    WHERE coalesce(w.bytes_lo * 8 <= 24e9 * c.total_params_b, TRUE) AND coalesce(abs(o.total_b / c.total_params_b - 1) <= 0.1, TRUE)
 ), dense AS (
     -- architecture words that only dense models have; `llama` has mixtures under it as well, so there only the sizes of the dense ones
     SELECT
@@ -92,7 +114,7 @@ SELECT
     -- vocabulary alone is known
     CASE WHEN tied_embedding THEN 0
         ELSE coalesce(catalogue_vocab * bits, least(vocab * greatest(bits, 8.5), 262144 * bits), 262144 * bits)
-            * coalesce(hidden, 1.2 * cbrt(11e9 * coalesce(active_b, total_b))) / 8
+            * coalesce(hidden, 1.2 * power(11e9 * coalesce(active_b, total_b), 1 / 3)) / 8
     END AS embedding_bytes,
     -- dense: all parameters are active within 2 %
     CASE WHEN active_b >= 0.98 * total_b OR experts = 0 THEN TRUE WHEN experts > 0 OR active_b < 0.98 * total_b THEN FALSE END AS dense

@@ -32,16 +32,17 @@ WITH served AS (
             WHEN r.bound IS NOT NULL THEN bd.scope_id
             WHEN r.in_step THEN st.scope_id
             WHEN a.line IS NOT NULL AND (SELECT scope_id FROM one) IS NOT NULL THEN (SELECT scope_id FROM one)
-            WHEN r.started_at < w.ended THEN w.scope_id
+            WHEN coalesce(r.started_at, r.queued_at) < w.ended THEN w.scope_id
         END AS scope_id,
         CASE WHEN r.bound IS NOT NULL THEN 'given' WHEN r.in_step THEN 'matched to the step'
              WHEN a.line IS NOT NULL AND (SELECT scope_id FROM one) IS NOT NULL THEN 'alone in the server'
-             WHEN r.started_at < w.ended THEN 'in the load window' ELSE 'no step' END AS how
+             WHEN coalesce(r.started_at, r.queued_at) < w.ended THEN 'in the load window' ELSE 'no step' END AS how
     FROM served r
     LEFT JOIN alone a USING (source_id, run, line)
     LEFT JOIN main.bench_series bs ON bs.source_id = r.step_source AND bs.line = r.step_line
     LEFT JOIN main.scopes st ON st.series_key = bs.series_key AND st.concurrency = bs.concurrency
     LEFT JOIN main.scopes bd ON bd.label = r.bound
-    ASOF LEFT JOIN (FROM stretches ORDER BY began) w ON r.started_at >= w.began
+    -- an access line tells the arrival and the end, not when a slot took the request
+    ASOF LEFT JOIN (FROM stretches ORDER BY began) w ON coalesce(r.started_at, r.queued_at) >= w.began
 )
 SELECT coalesce(scope_id, 0) AS scope_id, how, * EXCLUDE (scope_id, how, bound, in_step, step_source, step_line, named) FROM placed

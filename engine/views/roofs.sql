@@ -41,7 +41,7 @@ SELECT
     experts, experts_per_token, dense, file_bytes, embedding_bytes, total_b, active_b, bpw, layers, hidden,
     -- unknown KV layout: one and a half times full multi-head attention at 16 bit. Unknown shape: P parameters are about 12 L h^2, and no
     -- known model is narrower than 0.6 of the cube root of 11 P
-    coalesce(kv_bytes_per_token, 3 * layers * hidden * 2, 3 * 2 * coalesce(active_b, total_b) * 1e9 / (12 * 0.6 * cbrt(11e9 * coalesce(active_b, total_b)))) AS kv_bytes_per_token_hi,
+    coalesce(kv_bytes_per_token, 3 * layers * hidden * 2, 3 * 2 * coalesce(active_b, total_b) * 1e9 / (12 * 0.6 * power(11e9 * coalesce(active_b, total_b), 1 / 3))) AS kv_bytes_per_token_hi,
     kv_bytes_per_token IS NOT NULL AS kv_known,
     -- arithmetic of the cards that work at the same time, in all copies
     peak_one_lo * parallel_lo * copies_lo AS peak_lo, peak_one_hi * parallel_hi * copies_hi AS peak_hi, peak_one_lo * parallel_lo AS peak_copy_lo,

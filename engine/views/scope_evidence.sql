@@ -29,6 +29,10 @@ WITH polls AS (
     SELECT scope_id, 'util' AS input, util_eff AS n_eff, placed, estimated, 10 AS needed, counter_n >= 10 AS counters FROM windows WHERE util_eff > 0
     UNION ALL SELECT scope_id, 'power', power_eff, placed, estimated, 10, FALSE FROM windows WHERE power_eff > 0
     UNION ALL SELECT scope_id, 'link', link_n, placed, estimated, 30, link_counter_n >= 30 FROM windows WHERE link_n > 0
+), processes AS (
+    -- a list of processes alone is a sample of the cards as well: each round is an instant
+    SELECT scope_id, count(DISTINCT (source_id, cycle)) AS n, bool_and(in_load = 1) AS placed FROM main.processes_in_scope
+    WHERE scope_id NOT IN (SELECT scope_id FROM windows WHERE util_eff > 0) GROUP BY scope_id
 ), gpu_grades AS (
     SELECT
         scope_id, input, n_eff, CASE WHEN n_eff < needed THEN 1 WHEN NOT placed THEN 2 WHEN counters THEN 4 ELSE 3 END AS grade,
@@ -43,9 +47,14 @@ WITH polls AS (
             WHEN NOT placed THEN 'nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt, started before and stopped after the load; or state when it was taken: [during] in gpuverdict.toml'
         END AS collect
     FROM gpu_inputs
+    UNION ALL
+    SELECT scope_id, 'util', n, CASE WHEN NOT placed THEN 2 ELSE 3 END,
+        CASE WHEN placed THEN printf('%d lists of processes in the load', n) ELSE 'nothing shows that the lists of processes were taken while requests ran' END,
+        CASE WHEN NOT placed THEN 'nvidia-smi pmon -s um -d 1 -o DT > pmon.txt, started before and stopped after the load; or state when it was taken: [during] in gpuverdict.toml' END
+    FROM processes
 ), server AS (
     SELECT scope_id, count(*) AS n FROM (
-        SELECT scope_id FROM main.requests_in_scope UNION ALL SELECT scope_id FROM main.server_in_scope
+        SELECT scope_id FROM main.requests_in_scope UNION ALL SELECT scope_id FROM main.server_in_scope UNION ALL SELECT scope_id FROM main.counter_means
     ) GROUP BY scope_id
 ), client AS (
     -- the stream gate: a buffering proxy or a client that reads in chunks makes token times that are not the server's
@@ -57,7 +66,7 @@ WITH polls AS (
 ), config AS (
     SELECT scope_id, count(*) AS n, max(CASE WHEN origin IN ('logged', 'given', 'default') THEN 3 ELSE 2 END) AS grade
     FROM main.config_in_scope WHERE key IN ('split', 'slots', 'slots_seen', 'server', 'build', 'n_ctx_slot', 'tensor_parallel', 'pipeline_parallel', 'layers_offloaded', 'layers_total',
-        'cpu_model_mib', 'memory_on_cpu_share', 'eager', 'kv_tokens') GROUP BY scope_id
+        'cpu_model_mib', 'memory_on_cpu_share', 'weights_offload_gib', 'n_gpu_layers', 'eager', 'kv_tokens') GROUP BY scope_id
 ), roof AS (
     SELECT scope_id FROM main.roofs WHERE pass_bytes_lo > 0 AND pass_bytes_hi > 0 AND bw_lo > 0 AND bw_hi > 0
 )

@@ -38,9 +38,18 @@ WITH numbers AS (
             WHERE (c.offset_s IS NULL OR g.time IS NULL OR NOT EXISTS (FROM main.load_windows) OR source_id IN (FROM main.unplaceable)) AND source_id NOT IN (SELECT source_id FROM main.bindings)
         )
         OR EXISTS (
-            FROM main.requests r WHERE origin = 'server' AND (finished_at IS NULL OR started_at IS NULL)
+            FROM main.requests r WHERE origin = 'server' AND (finished_at IS NULL OR coalesce(started_at, queued_at) IS NULL)
             AND NOT EXISTS (FROM main.step_requests m WHERE m.source_id = r.source_id AND m.run = r.run AND m.line = r.line)
             AND source_id NOT IN (SELECT source_id FROM main.bindings)
+        )
+        OR EXISTS (
+            -- two compute processes on a card, in a list that no window of time holds
+            FROM (
+                SELECT p.source_id FROM main.gpu_processes p LEFT JOIN main.clocks c USING (source_id)
+                WHERE p.pid IS NOT NULL AND p.gpu IS NOT NULL AND coalesce(p.kind, 'C') LIKE '%C%' AND source_id NOT IN (SELECT source_id FROM main.bindings)
+                    AND (c.offset_s IS NULL OR p.time IS NULL OR NOT EXISTS (FROM main.load_windows))
+                GROUP BY p.source_id, p.host, p.gpu, p.cycle HAVING count(DISTINCT p.pid) >= 2
+            )
         )
         OR EXISTS (
             -- a kernel trace that overlaps neither load nor a run of a sweep

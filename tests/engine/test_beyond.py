@@ -66,7 +66,7 @@ def test_only_what_is_near_a_literal_is_left() -> None:
 @pytest.mark.parametrize("parser", [p for p in load_registry().parsers if getattr(p, "beyond", ())], ids=lambda p: p.name)
 def test_every_sample_of_such_a_parser_holds_one_of_its_literals(parser: Parser) -> None:
     for sample in parser.samples:
-        if not sample.text.lstrip().startswith(("{", "[")):
+        if not sample.text.lstrip().startswith(("{", "[")) and "csv" not in sample.versions:  # those are a file of their own
             assert any(literal in sample.text for literal in parser.beyond), sample.versions  # type: ignore[attr-defined]
 
 

@@ -40,3 +40,17 @@ from gpuverdict.engine.headers import meaning
 )
 def test_headers(header: str, role: str) -> None:
     assert meaning(header).role == role
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["Throughput (k tok/s)", "kTok/s", "output kT/s", "M tok/s", "tok/s (thousands)", "tok/s x1000", "Throughput (k)", "10^3 tok/s", "tokens per second (in k)", "k req/s"],
+)  # fmt: skip
+def test_multiples_of_a_rate_are_no_rate(header: str) -> None:
+    """0.59 thousand tokens a second are not 0.59."""
+    assert meaning(header).role == ""
+
+
+@pytest.mark.parametrize("header", ["8k tok/s", "tok/s @ 16k", "tok/s (4k ctx)", "t/s at 10 users"])
+def test_a_context_or_a_count_is_no_multiple(header: str) -> None:
+    assert meaning(header).role == "tok"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from gpuverdict.engine.analyze import Analysis, analyze
-from gpuverdict.engine.named_steps import steps_of
+from gpuverdict.engine.named_steps import KIND, steps_of
 from test_clock import START, smi_csv, verdict, vllm_log
 
 
@@ -26,6 +27,8 @@ from test_clock import START, smi_csv, verdict, vllm_log
         (["np4.log", "np8.log", "bs4.log", "bs8.log"], [None, None, None, None]),  # slots and batches are no streams
         (["conc4/users8.log", "conc8/users4.log"], [None, None]),
         (["node1/c2.log", "node2/c4.log"], [2, 4]),
+        (["c4/c8.txt", "c8/c4.txt"], [None, None]),
+        (["gc8.txt", "gc4.txt", "case-8.txt", "case-4.txt", "c8xlarge.txt", "r8.json", "r4.json"], [None] * 7),
         (["abc1.log", "abc2.log", "c12345.log", "c1x.log"], [None, None, None, None]),
     ],
 )
@@ -100,3 +103,83 @@ def test_a_bound_recording_of_another_load_stays_apart(tmp_path: Path) -> None:
     (tmp_path / "gpuverdict.toml").write_text('[during]\n"smi.csv" = "c=2"\n')
     analysis = analyze([tmp_path], tz="+00:00")
     assert set(analysis.sql("SELECT label FROM scopes")["label"]) == {"c=2", "4-7 running"}
+
+
+# --- results and responses whose concurrency only the name tells --------------------------------------------------------------------
+
+
+def console(rate: float, ttft_ms: float, tpot_ms: float, requests: int = 40, extra: str = "") -> str:
+    """An older vLLM block: no concurrency anywhere."""
+    wall = requests * 256 / rate
+    pairs = {
+        "Successful requests:": requests, "Benchmark duration (s):": f"{wall:.2f}", "Total input tokens:": requests * 512,
+        "Total generated tokens:": requests * 256, "Request throughput (req/s):": f"{requests / wall:.2f}",
+        "Output token throughput (tok/s):": f"{rate:.2f}", "Mean TTFT (ms):": f"{ttft_ms:.2f}", "Mean TPOT (ms):": f"{tpot_ms:.2f}",
+    }  # fmt: skip
+    body = "\n".join(f"{k:<40} {v:<10}" for k, v in pairs.items())
+    return f"{extra}============ Serving Benchmark Result ============\n{body}\n==================================================\n"
+
+
+def written(folder: Path, **files: str) -> Analysis:
+    for name, text in files.items():
+        path = folder / name.replace("__", "/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return analyze([folder])
+
+
+def steps(found: Analysis) -> list[float | None]:
+    return sorted((c for (c,) in found.sql("SELECT concurrency FROM bench_steps").rows()), key=lambda c: c or 0)
+
+
+def test_a_folder_per_step_is_a_sweep(tmp_path: Path) -> None:
+    found = written(tmp_path, c1__bench=console(80, 60, 12.4), c4__bench=console(305, 80, 12.9), c16__bench=console(595, 3300, 13.4))
+    assert steps(found) == [1, 4, 16]
+    assert {f.scope.label for f in found.findings} == {"c=1", "c=4", "c=16"}
+    assert found.sql(f"SELECT count(*) FROM quality WHERE kind = '{KIND}'").rows() == [(3,)]
+
+
+def test_one_name_alone_and_names_that_little_contradicts_tell_nothing(tmp_path: Path) -> None:
+    assert steps(written(tmp_path / "one", c4__bench=console(305, 80, 12.9))) == [None]
+    # 595 tok/s at 6.7 s a request are 16 in flight, not 64, and not 4
+    wrong = {
+        "c1__bench": console(80, 60, 12.4),
+        "c64__bench": console(595, 3300, 13.4),
+        "c2__bench": console(595, 3300, 13.4),
+        "c8__bench": console(588, 120, 13.4),
+    }
+    assert steps(written(tmp_path / "wrong", **wrong)) == [None, None, 1, 8]
+
+
+def test_what_a_file_tells_is_not_replaced(tmp_path: Path) -> None:
+    told = console(595, 3300, 13.4, extra="Traffic request rate: inf\nMaximum request concurrency: 16\n")
+    assert steps(written(tmp_path, c1__bench=console(80, 60, 12.4), c4__bench=console(305, 80, 12.9), c32__bench=told)) == [1, 4, 16]
+
+
+def response(end: int, number: int) -> str:
+    timings = {"prompt_n": 212, "prompt_ms": 400.0, "predicted_n": 300, "predicted_ms": 22_388.0, "predicted_per_second": 13.4}
+    usage = {"completion_tokens": 300, "prompt_tokens": 212, "total_tokens": 512}
+    return json.dumps(
+        {
+            "object": "chat.completion",
+            "id": f"chatcmpl-{number}",
+            "created": end,
+            "model": "m",
+            "choices": [],
+            "usage": usage,
+            "timings": timings,
+        }
+    )
+
+
+def test_saved_responses_belong_to_the_step_of_their_folder(tmp_path: Path) -> None:
+    """Four slots: the second four of eight are complete one service time after the first four."""
+    files = {f"c4__r{n}.json": response(1_790_000_000, n) for n in range(4)}
+    files |= {f"c8__r{n}.json": response(1_790_000_100 + 23 * (n // 4), 10 + n) for n in range(8)}
+    found = {f.scope.label: f.verdict for f in written(tmp_path, **files).findings if f.rule == "slot-queue"}
+    assert (found["c=4"], found["c=8"]) == ("cannot-tell", "fits")
+
+
+def test_fewer_responses_than_streams_belong_to_no_step(tmp_path: Path) -> None:
+    files = {f"c4__r{n}.json": response(1_790_000_000, n) for n in range(4)} | {"c8__r0.json": response(1_790_000_100, 9)}
+    assert "c=8" not in {f.scope.label for f in written(tmp_path, **files).findings}

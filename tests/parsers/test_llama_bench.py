@@ -172,3 +172,17 @@ def test_any_garbled_byte(sample: Sample, share: float, byte: int) -> None:
     source = Source.from_text(bytes(data))
     lines = sum(block.count("\n") + (not block.endswith("\n")) for _, block in source.blocks())
     assert rows_of(PARSER, bytes(data))[1].lines == lines
+
+
+@pytest.mark.parametrize(
+    ("change", "key", "expected"),
+    [
+        ({"n_cpu_moe": 20}, "n_cpu_moe", (20.0, "20")),
+        ({"tensor_buft_overrides": "exps=CPU"}, "tensor_overrides", (None, "some")),
+        ({"tensor_buft_overrides": "none"}, "tensor_overrides", None),
+        ({"tensor_buft_overrides": ""}, "tensor_overrides", None),
+    ],
+)
+def test_weights_that_are_sent_elsewhere(change: dict[str, Any], key: str, expected: tuple[float | None, str] | None) -> None:
+    rows = rows_of(PARSER, _json(change))[0]["server_config"]
+    assert next(((r.get("num"), r["value"]) for r in rows if r["key"] == key), None) == expected

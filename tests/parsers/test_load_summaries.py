@@ -184,3 +184,10 @@ def test_failures_of_ab(connect: str, refused: str, want: tuple[float | None, ..
     text = AB.replace("   (Connect: 0, Receive: 0, Length: 59, Exceptions: 0)\n", f"   {connect}\n{refused}" if connect else "")
     row = steps(text)[0]
     assert tuple(row[c] for c in ("completed", "failed", "req_s", "e2e_mean_ms")) == want
+
+
+def test_failures_that_k6_did_not_print_are_unknown_and_not_said_to_be_there() -> None:
+    text = next(s.text for s in PARSER.samples if "k6" in s.versions and "http_req_failed" in s.text)
+    rows = facts("".join(line for line in text.splitlines(keepends=True) if "http_req_failed" not in line))[0]
+    assert [row["kind"] for row in rows["quality"] if "failures" in row["kind"]] == ["failures-unknown"]
+    assert rows["bench_steps"][0]["req_s"] is None

@@ -146,7 +146,15 @@ def test_prefill_decode_split_servers() -> None:
         "#unbootstrapped-req: 1, #queue-req: 3, #transferring-req: 2, input throughput (token/s): 900.00 \n"
     )
     (row,) = samples(text)
-    assert (row["running"], row["waiting"], row["prompt_tok_s"]) == (None, 3.0, None)
+    assert (row["running"], row["waiting"], row["prompt_tok_s"]) == (None, 4.0, None), (
+        "before the bootstrap it waits, in the transfer it is done here"
+    )
+    text = (
+        "[2026-01-01 10:00:00] Decode batch, #running-req: 2, #token: 900, token usage: 0.04, pre-allocated usage: 0.31, #prealloc-req: 22, "
+        "#transfer-req: 7, #retracted-req: 0, cuda graph: True, gen throughput (token/s): 55.20, #queue-req: 1\n"
+    )
+    (row,) = samples(text)
+    assert (row["running"], row["waiting"], row["kv_usage"]) == (2.0, 30.0, 0.04)
 
 
 RETRACTIONS = [
@@ -343,3 +351,9 @@ def test_draft_weights_are_left_out() -> None:
         (0, "BigForCausalLM", "fp8"),
         (1, "BigForCausalLMMTP", "fp8"),
     ]
+
+
+@pytest.mark.parametrize(("words", "told"), [(", cpu_offload_gb=12", 12.0), (", cpu_offload_gb=0", 0.0), ("", None)])
+def test_weights_that_the_server_was_told_to_keep_in_host_memory(words: str, told: float | None) -> None:
+    text = f"[2025-09-01 10:00:00] server_args=ServerArgs(model_path='m', tp_size=2, dp_size=1{words}, disable_cuda_graph=False)\n"
+    assert config(text).get("weights_offload_gib") == told

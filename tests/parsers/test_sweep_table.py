@@ -617,3 +617,9 @@ def test_a_table_of_keys_and_values_is_one_step() -> None:
     assert steps("| Setting | Value |\n|---|---|\n| Concurrency | 8 |\n| Model | m |\n| ctx | 4096 |\n") == []
     assert steps("| Setting | Value |\n|---|---|\n| Concurrency | 8 |\n| Duration | 60s |\n| prompt tokens | 512 |\n") == []
     assert steps('{"server": {"concurrency": 8, "timeout_s": 30, "duration_s": 5}}') == []
+
+
+def test_streams_are_whole_numbers_and_the_mean_in_flight_is_not() -> None:
+    text = "max_concurrency,concurrency,output_throughput,mean_tpot_ms\n1,0.99,82,12.1\n4,3.94,310,12.6\n16,15.72,600,13.3\n"
+    assert [row["concurrency"] for row in steps(text)] == [1, 4, 16]
+    assert not steps(text.replace("0.99", "1").replace("3.94", "4").replace("15.72", "16")), "two columns of whole numbers"

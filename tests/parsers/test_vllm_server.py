@@ -511,3 +511,11 @@ def test_cut_anywhere(at: int) -> None:
 @given(st.integers(0, 10**6), st.integers(0, 255))
 def test_any_garbled_byte(at: int, byte: int) -> None:
     check_garbled(PARSER, WHOLE, at, byte)
+
+
+@pytest.mark.parametrize(
+    "words", ["non-default args: {'model': 'm', 'cpu_offload_gb': 12.5}", "args: Namespace(model='m', cpu_offload_gb=12.5, seed=0)"]
+)
+def test_weights_that_the_server_was_told_to_keep_in_host_memory(words: str) -> None:
+    rows = table(f"INFO 10-06 15:00:00 [utils.py:233] {words}\n", "server_config")
+    assert [r["num"] for r in rows if r["key"] == "weights_offload_gib"] == [12.5]

@@ -120,3 +120,16 @@ def test_what_may_lie_inside_rules_nothing_out() -> None:
     ]
     assert regime(START, gpu_samples=flat).verdict == "ruled-out"
     assert regime([*START, event("loading", 1010.05, 1, source_id=3)], gpu_samples=flat).verdict == "cannot-tell"
+
+
+def test_loads_inside_requests_that_have_only_an_access_line() -> None:
+    """Newer Ollama prints no slots: arrival and end of a request, and the loads between them."""
+    requests = [
+        {k: v for k, v in r.items() if k != "started_at"} | {"queued_at": r["started_at"]}
+        for r in served([(1000.0, 1030.0), (1100.0, 1130.0)])
+    ]
+    events = [event("loading", 1001.0, 1), event("loaded", 1009.0, 2), event("loading", 1101.0, 11), event("loaded", 1109.0, 12)]
+    found = findings(RULE, store_of(requests=requests, server_events=events))
+    assert list(found) == ["1 running"]
+    assert found["1 running"].verdict == "confirmed"
+    assert found["1 running"].numbers["loading_s"] == pytest.approx(16.0)

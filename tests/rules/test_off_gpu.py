@@ -197,3 +197,25 @@ def test_a_file_of_its_own_speaks_of_ollamas_requests_only(server: str, verdict_
         store_of(server_config=apart, requests=served([(1000.0, 1040.0)], server=server), models=[{"source_id": 0, "section": 0, **MODEL}]),
     )
     assert found.verdict == verdict_
+
+
+@pytest.mark.parametrize(
+    ("gib", "ranks", "expected"), [(20.0, 1, "confirmed"), (10.0, 4, "confirmed"), (1.0, 1, "cannot-tell"), (0.0, 1, "cannot-tell")]
+)
+def test_what_the_server_was_told_to_keep_outside_is_confirmed(gib: float, ranks: int, expected: str) -> None:
+    found = verdict(RULE, store(config(server="vllm", weights_offload_gib=gib, tensor_parallel=ranks)))
+    assert found.verdict == expected
+    assert found.numbers.get("told_share") == (pytest.approx(gib * ranks / 40) if gib else None)
+
+
+def test_without_the_size_of_the_weights_it_only_fits() -> None:
+    assert verdict(RULE, store(config(server="vllm", weights_offload_gib=20.0), model=None)).verdict == "fits"
+    assert verdict(RULE, store(config(server="vllm", tensor_parallel=1))).verdict == "cannot-tell", "nothing was told"
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"), [(20, "confirmed"), (75, "cannot-tell"), (80, "cannot-tell"), (99, "cannot-tell"), (-1, "cannot-tell")]
+)
+def test_fewer_layers_asked_for_than_the_model_has(asked: int, expected: str) -> None:
+    """llama-bench prints what was asked for, not what was offloaded."""
+    assert verdict(RULE, store(config(server="llama-bench", n_gpu_layers=asked))).verdict == expected

@@ -11,7 +11,7 @@ from gpuverdict.rules.link_bandwidth import RULE as LINK
 from gpuverdict.rules.link_latency import RULE as LATENCY
 from gpuverdict.rules.memory_bound import RULE as MEMORY
 
-from .small_store import Rows, config, samples, served, store_of, verdict
+from .small_store import Rows, config, lines, samples, served, store_of, verdict
 
 CARD = {"source_id": 7, "gpu": 0, "name": "NVIDIA GeForce RTX 3090", "memory_mib": 24576.0}
 SERVER = "NVIDIA A100-SXM4-80GB"
@@ -257,7 +257,7 @@ def test_cards_of_another_job_add_no_bandwidth() -> None:
         (DENSE, 262144 * 4096),
         ({**DENSE, "name": "Llama-3.1-8B"}, 128256 * 4096),
         # the output head reads a tied embedding
-        ({**DENSE, "name": "Gemma-3-27B"}, 0),
+        ({**DENSE, "name": "Gemma-3-27B", "params_total_b": 27.4, "bits_per_weight": 64 / 27.4}, 0),
         ({**DENSE, "tied_embedding": True}, 0),
         # a vocabulary that the log tells, of at most 8.5 bit: never more than of the largest one at the average of the file
         ({**DENSE, "vocab": 32000.0}, 32000 * 4096 * 8.5 / 8),
@@ -396,3 +396,97 @@ def test_tokens_of_speculation_are_not_steps(draft_tokens: int | None, low: floa
     row = view(store, "pace", "c=1")
     assert (row["steps_lo"], row["steps_hi"]) == (low, 215.0)
     assert verdict(MEMORY, store, "c=1").verdict == "cannot-tell"
+
+
+def model_of(store: Store) -> dict[str, Any]:
+    (row,) = store.rows_of("FROM main.model_facts")
+    return row
+
+
+def test_what_only_one_of_two_models_tells_is_not_taken_for_the_other() -> None:
+    draft = {
+        **DENSE,
+        "source_id": 10,
+        "params_total_b": 1.24,
+        "layers": 16.0,
+        "hidden": 2048.0,
+        "file_bytes": None,
+        "bits_per_weight": None,
+    }
+    target = {**DENSE, "params_total_b": None, "file_bytes": None, "bits_per_weight": None}
+    row = model_of(store_of(models=[target, draft]))
+    assert (row["total_b"], row["active_b"], row["layers"], row["hidden"]) == (None, None, None, None)
+    same = model_of(store_of(models=[target, {**DENSE, "source_id": 10}]))
+    assert (same["total_b"], same["active_b"], same["layers"]) == (8.0, 8.0, 32.0), "two files of one model complete each other"
+
+
+def test_names_of_two_models_are_no_name() -> None:
+    names = [{"source_id": s, "section": 0, "name": n} for s, n in ((9, "Llama-3.1-8B"), (10, "Gemma-3-27B"))]
+    assert model_of(store_of(models=names[:1]))["active_b"] == 8.03
+    assert model_of(store_of(models=names))["active_b"] is None
+
+
+@pytest.mark.parametrize(("gib", "active"), [(15.0, 8.03), (37.2, None)])
+def test_a_name_that_cannot_fill_the_memory_is_an_alias(gib: float, active: float | None) -> None:
+    settings = config(source_id=9, tensor_parallel=1, weights_gib_per_rank=gib)
+    assert model_of(store_of(models=[{"source_id": 9, "section": 0, "name": "Llama-3.1-8B"}], server_config=settings))["active_b"] == active
+
+
+def test_a_name_of_another_size_is_an_alias() -> None:
+    row = model_of(store_of(models=[{**DENSE, "name": "Qwen3-30B-A3B", "params_total_b": 16.0, "experts": 64.0}]))
+    assert row["total_b"] == 16.0 and row["active_b"] is None
+
+
+@pytest.mark.parametrize(("prompts", "expected"), [(2500.0, "cannot-tell"), (50.0, "ruled-out")])
+def test_decode_does_not_speak_for_the_prompts_beside_it(prompts: float, expected: str) -> None:
+    """One stream decodes a little while prompts are computed: 2500 tok/s x 2 x 8e9 are 0.56 of a 3090's bf16 peak."""
+    store = store_of(
+        models=[DENSE], gpus=[CARD], given=facts_of(**{"gpu.count": 1, "speculation": "off"}), server_config=config(split="none"),
+        server_samples=lines(20, running=1.0, waiting=0.0, gen_tok_s=20.0, prompt_tok_s=prompts),
+    )  # fmt: skip
+    assert verdict(COMPUTE, store, "1 running").verdict == expected
+
+
+def test_messages_of_unknown_size_have_no_latency() -> None:
+    store = store_of(
+        models=[{**DENSE, "hidden": None}],
+        given=facts_of(**{"gpu.count": 8, "split": "tensor", "ctx_max": 500}),
+        gpus=[{**CARD, "name": "NVIDIA GeForce RTX 4090"}],
+        bench_steps=step(50.0),
+    )
+    row = view(store, "link_load", "c=1")
+    assert (row["latency_us_lo"], row["latency_us_hi"]) == (45, None)
+
+
+@pytest.mark.parametrize(
+    ("settings", "layers", "expected"),
+    [
+        ({"n_gpu_layers": 99}, None, "ruled-out"),
+        ({"n_gpu_layers": -1}, None, "ruled-out"),
+        ({"n_gpu_layers": 33}, 32.0, "ruled-out"),
+        ({"n_gpu_layers": 20}, 32.0, "cannot-tell"),
+        ({"n_gpu_layers": 33}, None, "cannot-tell"),
+        ({"n_gpu_layers": 99, "n_cpu_moe": 20}, None, "cannot-tell"),
+        ({"n_gpu_layers": 99, "tensor_overrides": "some"}, None, "cannot-tell"),
+        ({"n_gpu_layers": 20, "layers_offloaded": 33, "layers_total": 33}, None, "ruled-out"),
+    ],
+)
+def test_slow_tokens_of_a_model_that_lies_on_the_cpu_too_rule_nothing_out(
+    settings: dict[str, Any], layers: float | None, expected: str
+) -> None:
+    """A command line with fewer layers than the model has, experts on the CPU, tensors sent elsewhere: the host's memory takes part."""
+    store = store_of(
+        models=[{**DENSE, "source_id": 6, "layers": layers}], gpus=[CARD], given=facts_of(**{"gpu.count": 1, "ctx_max": 500}),
+        bench_steps=step(14.0, input_len=0.0, output_len=128.0), server_config=config(source_id=6, server="llama-bench", **settings),
+    )  # fmt: skip
+    assert verdict(MEMORY, store, "c=1").verdict == expected
+
+
+@pytest.mark.parametrize(("split", "expected"), [("none", "confirmed"), ("row", "cannot-tell")])
+def test_rows_that_lie_on_two_cards_have_the_bandwidth_of_both(split: str, expected: str) -> None:
+    """The buffer of split rows is printed once, under the main card's name; the log names two cards."""
+    log = config(source_id=9, server="llama.cpp", split=split)
+    log.append({**log[0], "line": 50, "key": "device_model_mib", "value": "CUDA0", "num": 7600.0})
+    cards = [{"source_id": 9, "line": n, "device": f"CUDA{n}", "name": "NVIDIA GeForce RTX 3090"} for n in range(2)]
+    store = one_stream(95.0, given={"gpu.count": None}, gpus=cards, server_config=log)
+    assert verdict(MEMORY, store, "c=1").verdict == expected

@@ -8,7 +8,7 @@ import pytest
 from gpuverdict.engine.result import Finding
 from gpuverdict.rules.shared_gpu import RULE
 
-from .small_store import Rows, config, findings, samples, served, store_of
+from .small_store import Rows, config, findings, lines, samples, served, store_of
 
 SERVER = {"pid": 100, "name": "vllm", "kind": "C", "util_gpu": 80.0, "mem_used": 60_000.0}
 
@@ -71,3 +71,30 @@ def test_kernels_while_nothing_is_in_flight_fit(util: float, expected: str) -> N
     store = store_of(gpu_samples=read, requests=served([(1060.0, 1099.0)]), server_config=started)
     (found,) = [f for f in findings(RULE, store).values() if f.scope.kind == "regime"]
     assert found.verdict == expected
+
+
+def test_a_list_alone_that_no_window_holds_still_fits() -> None:
+    """pmon beside a server's log, no samples of the cards, clocks that nothing ties."""
+    lists = processes(10, {"pid": 7, "name": "python", "kind": "C", "util_gpu": 20.0})
+    found = findings(
+        RULE, store_of(zone={2: "none"}, gpu_processes=[{k: v for k, v in p.items() if k not in ("time", "mem_used")} for p in lists],
+        requests=served([(1000.0, 1040.0)]))
+    )  # fmt: skip
+    assert found["trace"].verdict == "fits"
+    assert "80 % of the time in its kernels" not in found["trace"].sentence and "unknown" not in found["trace"].sentence
+    alone = store_of(zone={2: "none"}, gpu_processes=processes(10), requests=served([(1000.0, 1040.0)]))
+    assert "trace" not in findings(RULE, alone)
+
+
+def test_a_list_alone_in_the_load_confirms() -> None:
+    other = {"pid": 7, "name": "python", "kind": "C", "util_gpu": 20.0, "mem_used": 4000.0}
+    store = store_of(gpu_processes=[{**p, "time": p["time"] + 10} for p in processes(10, other)], requests=served([(1000.0, 1040.0)]))
+    assert findings(RULE, store)["1 running"].verdict == "confirmed"
+
+
+def test_a_server_that_falls_silent_with_requests_and_no_tokens_is_not_idle() -> None:
+    working = samples(600, 1, util_gpu=100.0)
+    for tokens, expected in ((0.0, "cannot-tell"), (90.0, "fits")):
+        said = lines(11, running=8.0, waiting=0.0, prompt_tok_s=0.0, gen_tok_s=lambda i, last=tokens: 90.0 if i < 10 else last)
+        store = store_of(gpu_samples=working, server_samples=said, server_config=config(split="none"))
+        assert findings(RULE, store)["8-15 running"].verdict == expected

@@ -275,3 +275,52 @@ def test_the_card_decides_vllm_s_default(mib: float, name: str, expected: int) -
     card = [{"source_id": 1, "line": 1, "gpu": 0, "name": name, "memory_mib": mib}]
     found = findings(RULE, store_of(server_samples=samples, server_config=default, gpus=card))
     assert [f.numbers["limit"] for f in found.values() if f.verdict == "confirmed"] == [[expected, expected]]
+
+
+def scrapes(*pages: tuple[float, float, float, float], sources: bool = True) -> list[dict[str, Any]]:
+    """Counters of a server: (time, requests, seconds in the queue, seconds in service)."""
+    return [
+        {"source_id": n if sources else 0, "line": 10 * n + i, "server": "vllm", "engine": 0, "run": 0, "kind": "counter", "detail": detail,
+         "value": value, "time": time}
+        for n, (time, count, queued, served_s) in enumerate(pages)
+        for i, (detail, value) in enumerate(
+            {"queue_seconds": queued, "queue_count": count, "inference_seconds": served_s, "inference_count": count}.items()
+        )
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("sources", [True, False])
+def test_the_servers_own_counters_show_its_queue(sources: bool) -> None:
+    found = verdict(
+        RULE, store_of(server_events=scrapes((1000.0, 10, 0.2, 31.0), (1900.0, 530, 20852.2, 3151.0), sources=sources)), "trace"
+    )
+    assert found.verdict == "fits"
+    assert (found.numbers["queue_s"], found.numbers["served_s"]) == pytest.approx((40.1, 6.0))
+    assert found.rivals_open[0].name == "a token budget per step, memory or another limit than the slots"
+
+
+@pytest.mark.parametrize(
+    "pages",
+    [
+        # nobody waits; two replicas at one time; a restart in between; few requests; one scrape, which says nothing of this run
+        [(1000.0, 10, 0.2, 31.0), (1900.0, 530, 25.0, 3151.0)],
+        [(1000.0, 10, 0.2, 31.0), (1003.0, 530, 20852.2, 3151.0)],
+        [(1000.0, 900, 30000.0, 5400.0), (1900.0, 530, 20852.2, 3151.0)],
+        [(1000.0, 10, 0.2, 31.0), (1900.0, 15, 200.0, 62.0)],
+        [(1900.0, 530, 20852.2, 3151.0)],
+    ],
+)
+def test_counters_that_show_no_queue(pages: list[tuple[float, float, float, float]]) -> None:
+    assert findings(RULE, store_of(server_events=scrapes(*pages)))["trace"].verdict == "cannot-tell"
+
+
+@pytest.mark.parametrize(("clients", "limit", "expected"), [(4, 1, "fits"), (4, 4, "cannot-tell"), (1, 1, "cannot-tell")])
+def test_more_requests_between_arrival_and_answer_than_slots(clients: int, limit: int, expected: str) -> None:
+    """Access lines only: every client sends again as soon as it has its answer, 6 s of service each."""
+    spans = [(1000.0 + 6 * n - 6 * (clients - 1), 1006.0 + 6 * n) for n in range(20)]
+    requests = [{k: v for k, v in r.items() if k != "started_at"} | {"queued_at": r["started_at"]} for r in served(spans)]
+    found = findings(RULE, store_of(requests=requests, server_config=config(server="ollama", slots=limit)))
+    assert {f.verdict for f in found.values()} == {expected}
+    if expected == "fits":
+        (fits,) = found.values()
+        assert "of several models" in fits.rivals_open[0].name
