@@ -227,7 +227,7 @@ def _years(store: Store, clocks: dict[int, Clock], sources: Sequence[Source]) ->
     for clock in clocks.values():
         if clock.kind != "no-year" or clock.last is None:
             continue
-        anchors = [o.last for o in clocks.values() if o.kind in ("utc", "local-no-zone") and (o.last or 0.0) > DATED_S]
+        anchors = [o.last for o in clocks.values() if o.kind in ("utc", "local-no-zone") and o.last is not None and o.last > DATED_S]
         anchors = anchors or [
             s.mtime for s in sources if s.source_id == clock.source_id and s.mtime is not None and s.mtime_kind in ("filesystem", "archive")
         ]
