@@ -15,7 +15,7 @@ def steps(text: str) -> list[dict[str, Any]]:
 
 
 def test_conformance() -> None:
-    check_conformance(PARSER, derived=("series", "step", "concurrency", "slots"))
+    check_conformance(PARSER, derived=("series", "step", "concurrency", "slots", "per_stream_tok_s", "per_stream_counts"))
 
 
 def test_several_reports_in_one_file() -> None:
