@@ -12,8 +12,35 @@ from gpuverdict.engine.rule import Rule
 from gpuverdict.engine.store import Store
 from gpuverdict.engine.tables import VIEWS, table
 
+BELOW = {v.name: join.mentioned(join.view_sql(v.name)) | {*v.needs} for v in VIEWS}
 TYPES = {"INTEGER": pl.Int32, "BIGINT": pl.Int64, "DOUBLE": pl.Float64, "VARCHAR": pl.String, "BOOLEAN": pl.Boolean}
 Rows = list[dict[str, Any]]
+
+
+class SmallStore(Store):
+    """A store that makes its views when they are asked for: most tests look at one rule."""
+
+    made: frozenset[str] = frozenset({"bench_series"})
+
+    def view(self, sql: str) -> None:
+        """Make the views that a SELECT names, and those below them."""
+        wanted: set[str] = set()
+        todo = [*join.mentioned(sql)]
+        while todo:
+            name = todo.pop()
+            if name in BELOW and name not in wanted | self.made:
+                wanted.add(name)
+                todo += BELOW[name]
+        self.made |= wanted
+        join.join(self, tuple(wanted))
+
+    def query(self, sql: str, params: list[Any] | None = None) -> pl.DataFrame:
+        self.view(sql)
+        return super().query(sql, params)
+
+    def rows_of(self, sql: str) -> list[dict[str, Any]]:
+        self.view(sql)
+        return super().rows_of(sql)
 
 
 def store_of(during: dict[int, str] | None = None, zone: dict[int, str] | None = None, **tables: Rows) -> Store:
@@ -21,7 +48,7 @@ def store_of(during: dict[int, str] | None = None, zone: dict[int, str] | None =
 
     `during` binds a source to a scope; `zone` source -> clock kind (utc unless stated; none for a source without times).
     """
-    store = Store()
+    store = SmallStore()
     store.fit_plans()
     catalog.load(store.con)
     sources = sorted({row.get("source_id", 0) for rows in tables.values() for row in rows} | set(during or {}))
@@ -34,7 +61,6 @@ def store_of(during: dict[int, str] | None = None, zone: dict[int, str] | None =
     clock.align(store, {}, {}, None, claim_edges=False)
     join.join(store, ("bench_series",))
     steps.match_steps(store)
-    join.join(store, tuple(v.name for v in VIEWS if v.name != "bench_series"))
     return store
 
 
@@ -46,9 +72,16 @@ def _insert(store: Store, name: str, rows: Rows) -> None:
         store.insert(name, pl.DataFrame([{c: row.get(c) for c in columns} for row in rows], schema=columns))
 
 
+def judged(store: Store, rules: list[Rule]) -> tuple[list[Finding], dict[str, float]]:
+    """What `judge` gives."""
+    if isinstance(store, SmallStore):
+        store.view(" ".join(rule.facts for rule in rules) + " main.scopes main.scope_evidence main.servers")
+    return judge(store, rules)
+
+
 def findings(rule: Rule, store: Store) -> dict[str, Finding]:
     """Scope label -> finding."""
-    found, _ = judge(store, [rule])
+    found, _ = judged(store, [rule])
     assert not [f for f in found if f.verdict == "error"], found[0].because
     return {f.scope.label: f for f in found}
 

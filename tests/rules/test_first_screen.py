@@ -10,7 +10,6 @@ from gpuverdict.engine.alignment import note_all
 from gpuverdict.engine.analyze import NothingReadable, analyze
 from gpuverdict.engine.diagnosis import diagnose
 from gpuverdict.engine.failures import note_failures
-from gpuverdict.engine.judge import judge
 from gpuverdict.engine.phrase import duration, printable
 from gpuverdict.engine.report import html, markdown, terminal
 from gpuverdict.engine.report.summary import (
@@ -24,7 +23,7 @@ from gpuverdict.engine.result import Answer, Evidence, Finding, Headline, Next, 
 from gpuverdict.engine.rule import Rule
 from gpuverdict.rules import kv_pressure, slot_queue, throttled, turn_taking
 
-from .small_store import samples, store_of
+from .small_store import judged, samples, store_of
 
 GRADES = [{"scope": "c=4", "input": name, "grade": 3, "n_eff": 30, "reason": "", "collect": None} for name in ("util", "server", "bench")]
 
@@ -85,7 +84,7 @@ def busy_lines(**more: Any) -> list[dict[str, Any]]:
 
 
 def recorded(rule: Rule, store: Any) -> bool:
-    return any(f.recorded for f in judge(store, [rule])[0])
+    return any(f.recorded for f in judged(store, [rule])[0])
 
 
 def test_recorded_is_what_the_files_hold_a_number_of() -> None:
@@ -93,7 +92,7 @@ def test_recorded_is_what_the_files_hold_a_number_of() -> None:
     assert recorded(slot_queue.RULE, store) and recorded(kv_pressure.RULE, store)
     # of these only constants and defaults are known
     assert not recorded(turn_taking.RULE, store) and not recorded(throttled.RULE, store)
-    told, untold = open_groups(result(*judge(store, [slot_queue.RULE, turn_taking.RULE])[0]))
+    told, untold = open_groups(result(*judged(store, [slot_queue.RULE, turn_taking.RULE])[0]))
     assert [g.rule for g in told] == ["slot-queue"] and untold == [turn_taking.RULE.about]
 
 
@@ -224,7 +223,7 @@ def test_refused_requests_do_not_make_the_client_slow() -> None:
 
     def verdicts(status: str) -> set[str]:
         rows = [{**r, "started_at": 1000.0 + 4 * k, "finished_at": 1000.1 + 4 * k} for k, r in enumerate(asked(status, 30))]
-        return {f.verdict for f in judge(store_of(requests=rows), [client_limited.RULE])[0]}
+        return {f.verdict for f in judged(store_of(requests=rows), [client_limited.RULE])[0]}
 
     assert "confirmed" in verdicts("ok") and "confirmed" not in verdicts("failed")
 
