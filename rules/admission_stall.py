@@ -94,7 +94,7 @@ RULE = Rule(
             uses=("server", "config"),
             rivals=("prefill",),
             says="Requests wait although slots and cache are free. In {stalled_share:share} of {loaded_lines:int} lines somebody waits ({waiting_usual:int}) while "
-            "{running_usual:int} of {slots:int} run and the cache is at {usage_most:share} at most; prefill uses {budget_used:share} of the tokens per step.",
+            "{running_usual:int} of {slots:int} run and the cache is at {usage_most:share} at most. Prefill uses {budget_used:share} of the tokens per step.",
         ),
     ),
     ruled_out=(

@@ -109,7 +109,7 @@ RULE = Rule(
             "the bytes take less than a twentieth of the step",
             when=("link_share <= small",),
             uses=("config",),
-            says="The link is not the limit. The bytes of this split take {link_share:share} of the time at most (line 5 %).",
+            says="The link is not the limit. The bytes of this split take {link_share:share} of the time (line 5 %).",
         ),
         Route(
             "the counter is far below the path",
