@@ -582,28 +582,23 @@ def several_zeros(store: Store) -> set[int]:
 def _anchor(store: Store, clocks: dict[int, Clock]) -> None:
     """Without any tie to UTC, one source lends its clock to the axis, so that at least its own times can be used.
 
-    Beside other clocks that are tied, a log with a clock since start has an axis of its own.
+    Beside other clocks that are tied, or estimated to be, a server's log has an axis of its own.
     """
     apart = several_zeros(store)
-    if any(c.trusted and c.first is not None for c in clocks.values()):
-        for number, clock in enumerate(
-            c for c in clocks.values() if c.kind == "since-start" and c.offset_s is None and c.first is not None
-        ):
-            if clock.source_id not in apart:
-                clock.set(-OWN_AXIS_S * (number + 1), clock.resolution_s or 1.0, OWN_AXIS)
-        return
-    timed = [c for c in clocks.values() if c.first is not None and c.kind not in ("counter", "none") and not c.trusted]
     serving = {
         row[0]
         for row in store.con.execute(
             "SELECT DISTINCT source_id FROM raw.requests WHERE origin = 'server' UNION SELECT DISTINCT source_id FROM raw.server_samples"
         ).fetchall()
     }
-    estimated = [c for c in timed if c.offset_s is not None]
-    if estimated or not timed:
+    timed = [c for c in clocks.values() if c.first is not None and c.kind not in ("counter", "none")]
+    loose = [c for c in timed if c.offset_s is None and c.source_id not in apart]
+    if any(c.offset_s is not None for c in timed):
+        own = [c for c in loose if c.kind == "since-start" or c.source_id in serving]
+        for number, clock in enumerate(own, 1):
+            clock.set(-OWN_AXIS_S * number, clock.resolution_s or 1.0, OWN_AXIS)
         return
-    timed = [c for c in timed if c.source_id not in apart]
-    first = next((c for c in timed if c.source_id in serving), timed[0] if timed else None)
+    first = next((c for c in loose if c.source_id in serving), loose[0] if loose else None)
     if first is None:
         return
     first.set(0.0, first.resolution_s or 1.0, "axis of this analysis: not tied to UTC")

@@ -66,6 +66,13 @@ WITH stats AS MATERIALIZED (
         scope_id, sum(preemptions) AS events, median(kv_usage) FILTER (preemptions > 0) AS usage_at,
         min({'source_id': source_id, 'line': line}, 3) FILTER (preemptions > 0) AS ev
     FROM stats GROUP BY scope_id
+), in_runs AS (
+    -- by the whole run of the servers of a scope: a gap in the load may lie between a scope and what was taken back
+    SELECT r.scope_id, count(e.line) + coalesce(sum(e.preemptions), 0) AS events
+    FROM (SELECT DISTINCT scope_id, source_id, coalesce(run, 0) AS run FROM stats) r JOIN (
+        SELECT source_id, coalesce(run, 0) AS run, line, NULL AS preemptions FROM told WHERE kind <> 'kv-full'
+        UNION ALL SELECT source_id, coalesce(run, 0), NULL, preemptions FROM main.server_samples WHERE preemptions > 0
+    ) e USING (source_id, run) GROUP BY r.scope_id
 ), spans AS (
     SELECT scope_id, sum(span_s) / 60 AS minutes FROM (
         SELECT scope_id, source_id, coalesce(run, 0) AS run, max(t) - min(t) AS span_s FROM (
@@ -112,7 +119,7 @@ SELECT
     coalesce(c.events, 0) + coalesce(t.events, 0) AS events_seen, list_concat(c.ev, t.ev) AS events_seen_ev,
     p.minutes, CASE WHEN p.minutes > 0 THEN (coalesce(c.events, 0) + coalesce(t.events, 0)) / p.minutes END AS events_per_min,
         list_concat(c.ev, t.ev) AS events_per_min_ev,
-    coalesce(t.usage_at, c.usage_at) AS usage_at_events,
+    coalesce(t.usage_at, c.usage_at) AS usage_at_events, coalesce(g.events, 0) AS events_in_run,
     coalesce(c.full_seen, 0) AS full_seen, c.ev AS full_seen_ev,
     u.usage_max, u.ev AS usage_max_ev, u.usage_lines, u.waiting_max, u.stalled_lo AS stalled_share_lo, u.stalled_hi AS stalled_share_hi, u.full_share,
     s.would_tell, l.slots_lo, l.slots_hi, l.slots_ev, v.kv_tokens,
@@ -121,7 +128,7 @@ SELECT
     CASE WHEN v.kv_tokens > 0 THEN printf('The pool holds %.0f tokens.', v.kv_tokens)
         ELSE 'The size of the pool is not logged.' END AS pool_text
 FROM main.scopes sc
-LEFT JOIN counted c USING (scope_id) LEFT JOIN told_in_lines t USING (scope_id) LEFT JOIN spans p USING (scope_id)
+LEFT JOIN counted c USING (scope_id) LEFT JOIN told_in_lines t USING (scope_id) LEFT JOIN spans p USING (scope_id) LEFT JOIN in_runs g USING (scope_id)
 LEFT JOIN usage u USING (scope_id) LEFT JOIN sources s USING (scope_id) LEFT JOIN main.slots l USING (scope_id) LEFT
     JOIN versions v USING (scope_id)
 """
@@ -162,6 +169,7 @@ RULE = Rule(
                 "usage_max < roomy",
                 "would_tell >= 1",
                 "events_seen <= 0",
+                "events_in_run <= 0",
                 "full_seen <= 0",
                 "stalled_share <= 0",
                 "usage_lines >= enough_lines",

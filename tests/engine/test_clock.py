@@ -213,6 +213,25 @@ def test_a_containers_time_gives_zone_and_year(tmp_path: Path, access_lines: boo
     assert len(times) == 6 and all(abs(t - START.timestamp() - 10 * k) < 1.5 for k, t in enumerate(times))
 
 
+@pytest.mark.parametrize("zoned", [False, True])
+def test_a_server_log_that_nothing_ties_still_has_load_of_its_own(tmp_path: Path, zoned: bool) -> None:
+    """The recording's clock is known, by its file time or because it prints UTC; the log's is not."""
+    import os
+
+    (tmp_path / "vllm.log").write_text(vllm_log(requests(3, 14), START))
+    os.utime(tmp_path / "vllm.log", (1_700_000_000, 1_700_000_000))
+    seen = requests(99, 14)
+    (tmp_path / "smi.csv").write_text(smi_csv(seen, 0.0))
+    os.utime(tmp_path / "smi.csv", (START.timestamp() + seen[-1][1] + 30,) * 2)
+    if zoned:
+        (tmp_path / "response.json").write_text(
+            '{"object": "chat.completion", "created": 1790000000, "choices": [], "usage": {"completion_tokens": 5}}'
+        )
+    analysis = analyze([tmp_path], given=("split=layer",))
+    assert analysis.sql("SELECT count(*) AS n FROM server_in_scope s JOIN scopes USING (scope_id) WHERE kind = 'regime'")["n"][0] > 50
+    assert "confirmed" not in {v for _, v in verdict(analysis, "turn-taking")}
+
+
 def dmon_of_the_day(spans: list[tuple[float, float]]) -> str:
     """`nvidia-smi dmon -o T`: the time of the day alone."""
     rows = [

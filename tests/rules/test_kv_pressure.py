@@ -71,6 +71,16 @@ def test_a_roomy_cache_is_ruled_out() -> None:
     assert judged(sglang(**roomy), settings=config(server="sglang", slots=256)).verdict == "ruled-out"
 
 
+@pytest.mark.parametrize(("preempted", "expected"), [(None, "ruled-out"), (1.0, "cannot-tell")])
+def test_what_was_taken_back_in_another_stretch_of_the_run_counts(preempted: float | None, expected: str) -> None:
+    quiet = lines(20, running=9.0, waiting=0.0, kv_usage=0.02)
+    gap = lines(3, start=1200.0, running=0.0, waiting=0.0, kv_usage=0.0)
+    busy = lines(20, start=1230.0, running=20.0, waiting=0.0, kv_usage=0.03, preemptions=lambda i: preempted if i == 4 else None)
+    rows = [{**row, "line": 100 + n} for n, row in enumerate([*quiet, *gap, *busy])]
+    found = findings(RULE, store_of(server_samples=rows, server_config=config(slots=256, version="0.13.0")))
+    assert found["8-15 running"].verdict == expected
+
+
 @pytest.mark.parametrize("version", [None, "0.11.2", "0.9.1"])
 def test_silence_of_a_log_that_prints_no_preemptions_rules_out_nothing(version: str | None) -> None:
     settings = config(slots=256, **({"version": version} if version else {}))
