@@ -1,11 +1,12 @@
-# make demo   set everything up and analyse the example case
-# make test   everything that CI checks
+# make demo       set everything up and analyse the example case
+# make test       what is checked before every commit
+# make thorough   the long checks: scenarios, traps in time, any text of every format; CI runs both
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 DEMO ?= demo
 
-.PHONY: demo test lint types pytest wheel docs scoreboard clean
+.PHONY: demo test thorough lint types pytest wheel docs scoreboard clean
 
 demo: $(VENV)/.installed
 	$(BIN)/gpuverdict analyze fixtures/cases/three-cards --out $(DEMO)
@@ -29,7 +30,10 @@ types: $(VENV)/.installed-dev
 	MYPYPATH=.typing $(BIN)/mypy -p gpuverdict
 
 pytest: $(VENV)/.installed-dev
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 -m "not thorough"
+
+thorough: $(VENV)/.installed-dev
+	$(BIN)/pytest -n 2 -m thorough
 
 # A wheel from a clean copy, installed into an empty environment, run once.
 wheel: $(VENV)/.installed-dev

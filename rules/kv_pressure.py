@@ -222,6 +222,7 @@ RULE = Rule(
     collect={
         "events_per_min": _LOG,
         "events_seen": _LOG,
+        "events_in_run": _LOG,
         "minutes": "the same log with times",
         "usage_at_events": _LOG,
         "usage_max": _LOG,
