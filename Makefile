@@ -1,6 +1,6 @@
 # make demo       set everything up and analyse the example case
 # make test       what is checked before every commit
-# make thorough   the long checks: scenarios, traps in time, any text of every format; CI runs both
+# make thorough   the long checks: scenarios, traps in time, any text of every format, the wheel; CI runs both
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -11,7 +11,7 @@ DEMO ?= demo
 demo: $(VENV)/.installed
 	$(BIN)/gpuverdict analyze fixtures/cases/three-cards --out $(DEMO)
 
-test: lint types pytest wheel
+test: lint types pytest
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -32,7 +32,7 @@ types: $(VENV)/.installed-dev
 pytest: $(VENV)/.installed-dev
 	$(BIN)/pytest -n 2 -m "not thorough"
 
-thorough: $(VENV)/.installed-dev
+thorough: $(VENV)/.installed-dev wheel
 	$(BIN)/pytest -n 2 -m thorough
 
 # A wheel from a clean copy, installed into an empty environment, run once.
