@@ -25,12 +25,6 @@ FACTS = """
 WITH told AS MATERIALIZED (
     SELECT source_id, line, coalesce(run, 0) AS run, kind, detail, t, time FROM main.server_events WHERE kind IN ('loading', 'loaded')
         AND (t IS NOT NULL OR time IS NOT NULL)
-), loads AS MATERIALIZED (
-    -- from the first line of loading to the line that says it is done
-    SELECT source_id, run, min(line) AS line, min(t) AS began, max(t) FILTER (kind = 'loaded') AS done, min(time) AS began_at FROM (
-        SELECT *, sum((kind = 'loaded')::INT) OVER (PARTITION BY source_id, run ORDER BY line ROWS BETWEEN UNBOUNDED PRECEDING
-            AND 1 PRECEDING) AS nth FROM told
-    ) GROUP BY source_id, run, coalesce(nth, 0) HAVING count(*) FILTER (kind = 'loading') > 0
 ), reqs AS MATERIALIZED (
     -- an access line tells the arrival instead of the start
     SELECT scope_id, source_id, coalesce(run, 0) AS run, line, coalesce(started_t, queued_t) AS started_t, finished_t FROM main.requests_in_scope
@@ -38,22 +32,22 @@ WITH told AS MATERIALIZED (
 ), spans AS (
     SELECT scope_id, source_id, run, min(started_t) AS first_t, max(finished_t) AS last_t FROM reqs GROUP BY ALL
 ), following AS (
-    SELECT l.*, r.started_t AS next_t, r.scope_id FROM loads l ASOF JOIN reqs r ON l.source_id = r.source_id AND l.run = r.run
-        AND coalesce(l.done, l.began) <= r.started_t
+    SELECT l.*, r.started_t AS next_t, r.scope_id FROM main.loads l ASOF JOIN reqs r ON l.source_id = r.source_id AND l.run = r.run
+        AND coalesce(l.done_t, l.began_t) <= r.started_t
 ), between_requests AS (
     -- a request of the same scope and the same server run ran before it, and the next one starts as soon as it is done. Between two
     -- runs of a server nobody waits: a script restarts it and waits for its health
-    SELECT f.scope_id, f.source_id, f.line, f.done - f.began AS took_s FROM following f JOIN spans s USING (scope_id, source_id, run)
-    WHERE f.began > s.first_t AND f.done IS NOT NULL AND f.next_t - f.done <= 2
+    SELECT f.scope_id, f.source_id, f.line, f.done_t - f.began_t AS took_s FROM following f JOIN spans s USING (scope_id, source_id, run)
+    WHERE f.began_t > s.first_t AND f.done_t IS NOT NULL AND f.next_t - f.done_t <= 2
 ), in_flight_scopes AS (
-    SELECT DISTINCT r.scope_id, l.source_id, l.line, l.done - l.began AS took_s
-    FROM loads l JOIN reqs r ON r.source_id = l.source_id AND r.run = l.run AND r.started_t < l.began AND r.finished_t > coalesce(l.done, l.began)
+    SELECT DISTINCT r.scope_id, l.source_id, l.line, l.done_t - l.began_t AS took_s
+    FROM main.loads l JOIN reqs r ON r.source_id = l.source_id AND r.run = l.run AND r.started_t < l.began_t AND r.finished_t > coalesce(l.done_t, l.began_t)
 ), client_spans AS (
     SELECT scope_id, sent_at, finished_at, coalesce(time_unc_s, 1) AS unc_s FROM main.client_requests_in_scope
     WHERE origin = 'client' AND sent_at IS NOT NULL AND finished_at > sent_at
 ), in_client AS (
-    SELECT c.scope_id, l.source_id, l.line, any_value(l.done - l.began) AS took_s
-    FROM loads l JOIN client_spans c ON l.began_at > c.sent_at + c.unc_s + 1 AND l.began_at < c.finished_at - c.unc_s - 1 GROUP BY ALL
+    SELECT c.scope_id, l.source_id, l.line, any_value(l.done_t - l.began_t) AS took_s
+    FROM main.loads l JOIN client_spans c ON l.began > c.sent_at + c.unc_s + 1 AND l.began < c.finished_at - c.unc_s - 1 GROUP BY ALL
 ), lost AS (
     SELECT scope_id, count(*) AS loads_seen, sum(took_s) AS loading_s, max(took_s) AS longest_s,
         min({'source_id': source_id, 'line': line}, 3) AS ev FROM (

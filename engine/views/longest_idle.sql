@@ -25,7 +25,7 @@ WITH longest AS (
     SELECT l.scope_id, count(*) AS n FROM longest l JOIN main.load_windows w ON w.origin LIKE 'server%' AND NOT w.estimated AND l.began >= w.began AND l.ended <= w.ended
     GROUP BY l.scope_id
 ), loads AS (
-    SELECT l.scope_id, count(*) AS n FROM longest l JOIN main.server_events e ON e.kind = 'loading' AND e.time BETWEEN l.began - 5 AND l.ended + 5 GROUP BY l.scope_id
+    SELECT l.scope_id, count(*) AS n FROM longest l JOIN main.server_events e ON e.kind IN ('loading', 'loaded') AND e.time BETWEEN l.began - 5 AND l.ended + 5 GROUP BY l.scope_id
 ), lines AS (
     SELECT time, server, gen_tok_s, prompt_tok_s, running, lag(time) OVER w AS before, lag(running) OVER w AS running_before,
         median(time - before) OVER (PARTITION BY source_id) AS usual_s, bool_or(running = 0) OVER (PARTITION BY source_id) AS tells_idle

@@ -1,5 +1,5 @@
 -- GPU recordings whose samples have times that cannot be compared with the load: the clock of some server is not tied to their axis, and
--- none of the known windows touches them. The trace holds them.
+-- none of the known windows touches them; or several machines serve, and none of them is known to be the recording's. The trace holds them.
 SELECT g.source_id
 FROM (
     SELECT s.source_id, min(s.time) AS first_at, max(s.time) AS last_at,
@@ -8,3 +8,6 @@ FROM (
 ) g
 WHERE g.axis IN (SELECT axis FROM main.load_unknown WHERE began <= -1e300 AND ended >= 1e300)
   AND NOT EXISTS (FROM main.load_windows w WHERE w.began <= g.last_at AND w.ended >= g.first_at)
+UNION
+SELECT DISTINCT source_id FROM main.gpu_samples
+WHERE EXISTS (FROM main.host_windows) AND coalesce(host, '') NOT IN (SELECT host FROM main.host_windows)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from gpuverdict.engine.analyze import analyze
-from gpuverdict.engine.hosts import host_of
+from gpuverdict.engine.hosts import host_in, host_of
 from test_time_traps import ticks
 
 
@@ -55,3 +55,21 @@ def test_a_stated_machine_is_taken_and_its_name_is_hidden(tmp_path: Path) -> Non
     (tmp_path / "smi.csv").write_text(ticks(datetime(2026, 9, 6, 12, 0), range(20)))
     (tmp_path / "gpuverdict.toml").write_text('[host]\n"smi.csv" = "secretbox"\n')
     assert hosts_of(tmp_path) == {"smi.csv": {"host-1"}}
+
+
+@pytest.mark.parametrize(
+    ("text", "host"),
+    [
+        ("Sep 06 12:00:00 alpha ollama[7]: time=...\n" * 3, "alpha"),
+        ("Sep  6 12:00:00.123456 Alpha.example.org vllm[7]: INFO\n" * 3, "alpha"),
+        ("2026-09-06T12:00:00+0200 node-02 ollama[7]: x\n" * 3, "node2"),
+        ("1788688800.123456 alpha ollama[7]: x\n" * 3, "alpha"),
+        ('{"_HOSTNAME":"alpha","MESSAGE":"x"}\n' * 3, "alpha"),
+        ("Sep 06 12:00:00 alpha ollama[7]: x\nSep 06 12:00:00 beta ollama[7]: x\n", None),
+        ("Sep 06 12:00:00 ollama[7]: x\n" * 3, None),
+        ("Sep 06 12:00:00 alpha ollama[7]: x\n" + "INFO somebody quotes a journal\n" * 3, None),
+        ("node1: INFO x\n" * 3, None),
+    ],
+)
+def test_the_journal_names_its_machine(text: str, host: str | None) -> None:
+    assert host_in(text) == host

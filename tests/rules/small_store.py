@@ -43,16 +43,19 @@ class SmallStore(Store):
         return super().rows_of(sql)
 
 
-def store_of(during: dict[int, str] | None = None, zone: dict[int, str] | None = None, **tables: Rows) -> Store:
+def store_of(
+    during: dict[int, str] | None = None, zone: dict[int, str] | None = None, hosts: dict[int, str] | None = None, **tables: Rows
+) -> Store:
     """A store with these rows. Rows have `source_id` 0 and count their lines unless they say otherwise.
 
-    `during` binds a source to a scope; `zone` source -> clock kind (utc unless stated; none for a source without times).
+    `during` binds a source to a scope; `zone` source -> clock kind (utc unless stated; none for a source without times); `hosts` names
+    the machine of a source.
     """
     store = SmallStore()
     store.fit_plans()
     catalog.load(store.con)
     sources = sorted({row.get("source_id", 0) for rows in tables.values() for row in rows} | set(during or {}))
-    _insert(store, "sources", [{"source_id": s, "name": f"file{s}.log", "status": "read"} for s in sources])
+    _insert(store, "sources", [{"source_id": s, "name": f"file{s}.log", "status": "read", "host": (hosts or {}).get(s)} for s in sources])
     _insert(store, "clocks", [{"source_id": s, "line": 1, "kind": (zone or {}).get(s, "utc"), "resolution_s": 0.1} for s in sources])
     for name, rows in tables.items():
         _insert(store, name, [{"source_id": 0, "line": n, **row} for n, row in enumerate(rows, 1)])

@@ -133,3 +133,43 @@ def test_loads_inside_requests_that_have_only_an_access_line() -> None:
     assert list(found) == ["1 running"]
     assert found["1 running"].verdict == "confirmed"
     assert found["1 running"].numbers["loading_s"] == pytest.approx(16.0)
+
+
+def phases(events: Rows, spans: list[tuple[float, float]]) -> list[tuple[str, float, float]]:
+    rows = store_of(requests=served(spans), server_events=events).rows_of(
+        "SELECT phase, began, ended FROM main.phases ORDER BY began, ended"
+    )
+    return [(r["phase"], r["began"], r["ended"]) for r in rows]
+
+
+def test_loading_is_a_phase_of_a_server_that_serves_nobody() -> None:
+    reload = [event("loading", 1020.0, 11), event("loading", 1022.0, 12), event("loaded", 1049.5, 13)]
+    found = phases([*START, *reload], BUSY)
+    assert [(a, b) for phase, a, b in found if phase == "loading"] == [(900.0, 910.0), (1020.0, 1049.5)]
+    assert [(a, b) for phase, a, b in found if phase == "idle"] == [(910.0, 1000.0), (1010.0, 1020.0), (1049.5, 1050.0)]
+
+
+def test_another_model_that_loads_does_not_stop_the_one_that_decodes() -> None:
+    assert {p for p, _, _ in phases([event("loading", 1002.0, 11), event("loaded", 1008.0, 12)], BUSY[:1])} == {"prefill", "decode"}
+
+
+@pytest.mark.parametrize("end", ["error", None])
+def test_loading_that_no_line_ends_is_no_phase(end: str | None) -> None:
+    events = [event("loading", 1020.0, 11), *([event(end, 1030.0, 12)] if end else [])]
+    assert "loading" not in {p for p, _, _ in phases(events, BUSY)}
+
+
+def test_nothing_says_that_a_server_was_idle_between_two_loads() -> None:
+    assert phases([*START, event("loading", 1020.0, 11), event("loaded", 1030.0, 12)], []) == [
+        ("loading", 900.0, 910.0),
+        ("loading", 1020.0, 1030.0),
+    ]
+
+
+def test_samples_taken_while_a_model_loads_are_not_under_load() -> None:
+    """A client waits from 1000 to 1100 while the server loads from 1010 to 1050: what the cards read then is no serving."""
+    sent = [{"source_id": 2, "line": 1, "origin": "client", "request": "1", "sent_at": 1000.0, "finished_at": 1100.0, "status": "ok"}]
+    read = samples(100, 1, util_gpu=lambda s, g: 0.0 if 10 <= s < 50 else 90.0)
+    store = store_of(requests=sent, server_events=[event("loading", 1010.0, 1), event("loaded", 1050.0, 2)], gpu_samples=read)
+    (row,) = store.rows_of("SELECT avg(util_gpu) AS util, count(*) AS n FROM main.samples_in_load WHERE util_gpu < 50 GROUP BY ALL")
+    assert row["n"] <= 4  # those at the edges, which hold something of both
