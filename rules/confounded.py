@@ -27,8 +27,7 @@ from ..engine.rule import STATE, Experiment, Limit, Rival, Route, Rule
 
 FACTS = """
 WITH linked AS MATERIALIZED (
-    SELECT DISTINCT scope_id, source_id, coalesce(run, 0) AS run FROM main.requests_in_scope WHERE how <> 'no step'
-    UNION SELECT DISTINCT scope_id, source_id, coalesce(run, 0) FROM main.server_in_scope
+    SELECT DISTINCT scope_id, source_id, run FROM main.scope_servers WHERE how = 'load'
 ), loose AS (
     -- a scope of unknown server stands beside every pair of servers; a scope of a known one beside the pairs it is part of
     SELECT sc.scope_id, d.* FROM main.scopes sc CROSS JOIN main.server_differences d WHERE sc.scope_id NOT IN (SELECT scope_id FROM linked)

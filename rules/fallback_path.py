@@ -20,9 +20,7 @@ from ..engine.rule import STATE, Experiment, Limit, Rival, Route, Rule
 
 FACTS = """
 WITH linked AS MATERIALIZED (
-    SELECT DISTINCT scope_id, source_id, coalesce(run, 0) AS run FROM main.requests_in_scope WHERE how <> 'no step'
-    UNION
-    SELECT DISTINCT scope_id, source_id, coalesce(run, 0) FROM main.server_in_scope
+    SELECT DISTINCT scope_id, source_id, run FROM main.scope_servers WHERE how = 'load'
 ), told AS MATERIALIZED (
     SELECT source_id, coalesce(run, 0) AS run, line, coalesce(detail, 'unnamed') AS what FROM main.server_events WHERE kind = 'fallback'
 ), servers AS (

@@ -101,7 +101,7 @@ SELECT
 FROM main.scopes sc
 LEFT JOIN main.serial_idle s USING (scope_id) LEFT JOIN busy y USING (scope_id) LEFT JOIN main.longest_idle li USING (scope_id) LEFT JOIN main.asked a USING (scope_id) LEFT JOIN cpu_parts cp USING (scope_id)
 LEFT JOIN ranks k USING (scope_id) LEFT JOIN split sp USING (scope_id) LEFT JOIN graphs g USING (scope_id)
-LEFT JOIN eager e USING (scope_id) LEFT JOIN roofed r USING (scope_id) LEFT JOIN main.kernel_facts kf USING (scope_id) LEFT JOIN graph_pairs gp USING (scope_id) CROSS JOIN main.model_facts m
+LEFT JOIN eager e USING (scope_id) LEFT JOIN roofed r USING (scope_id) LEFT JOIN main.kernel_facts kf USING (scope_id) LEFT JOIN graph_pairs gp USING (scope_id) LEFT JOIN main.model_facts m USING (scope_id)
 """
 
 _NSYS = "nsys profile -t cuda,nvtx,osrt --cuda-graph-trace=node -d 15 -o trace <server command>"

@@ -111,7 +111,7 @@ SELECT
     y.spread AS memory_spread, y.rounds
 FROM main.scopes sc
 LEFT JOIN lost l USING (scope_id) LEFT JOIN totals t USING (scope_id) LEFT JOIN tells x USING (scope_id) LEFT JOIN inside i USING (scope_id)
-LEFT JOIN model_only k USING (scope_id) LEFT JOIN rise r USING (scope_id) LEFT JOIN memory y USING (scope_id) CROSS JOIN main.model_facts m
+LEFT JOIN model_only k USING (scope_id) LEFT JOIN rise r USING (scope_id) LEFT JOIN memory y USING (scope_id) LEFT JOIN main.model_facts m USING (scope_id)
 """
 
 _LOG = "the whole log of the server, with times, from its start (Ollama: journalctl -u ollama -o short-iso-precise)"

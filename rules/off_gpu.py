@@ -55,10 +55,10 @@ WITH settings AS MATERIALIZED (
     SELECT s.scope_id, min(b.mib) AS mib_lo, max(b.mib) AS mib_hi
     FROM (SELECT scope_id, unnest(cpu_ev).source_id AS source_id FROM settings) s JOIN buffers b USING (source_id) GROUP BY s.scope_id
 ), weights AS (
-    SELECT file_bytes / 1048576 AS mib, hidden, layers, ev, origin, given FROM main.model_facts
+    SELECT scope_id, file_bytes / 1048576 AS mib, hidden, layers, ev, origin, given FROM main.model_facts
 ), embedding AS (
     -- at 16 bit, of 262144 tokens where nothing tells the vocabulary
-    SELECT coalesce(vocab, 262144) * hidden * 2 / 1048576 AS mib FROM main.model_facts
+    SELECT scope_id, coalesce(vocab, 262144) * hidden * 2 / 1048576 AS mib FROM main.model_facts
 ), placed AS (
     -- Ollama's share of memory. The token embedding is counted with the CPU as soon as one layer is there: it comes off at its largest, for
     -- an unknown width that of a model of two bits a weight, and never more than 30 % of a model. A log that knows better widens the share
@@ -67,7 +67,7 @@ WITH settings AS MATERIALIZED (
         memory_origin AS origin, memory_ev AS ev,
         CASE WHEN memory_lo >= 1 THEN 1 ELSE greatest(0, memory_lo - least(0.3,
             coalesce(e.mib, 262144 * 2 * 1.2 * power(11 * 4 * s.model_memory_mib * 1048576, 1 / 3) / 1048576) / s.model_memory_mib)) END AS lo
-    FROM settings s CROSS JOIN embedding e CROSS JOIN weights w WHERE s.memory_hi IS NOT NULL
+    FROM settings s LEFT JOIN embedding e USING (scope_id) LEFT JOIN weights w USING (scope_id) WHERE s.memory_hi IS NOT NULL
 ), rounds AS (
     SELECT scope_id, source_id, cycle, sum(mem_used) AS mib, count(*) AS n, count(mem_used) AS known, any_value(line) AS line
     FROM main.samples_in_load GROUP BY scope_id, source_id, cycle
@@ -104,7 +104,7 @@ WITH settings AS MATERIALIZED (
     SELECT
         s.scope_id, greatest(0, least(s.cpu_lo, w.mib - d.mib_hi) - e.mib) * 1.048576 AS cpu_mb_lo, least(s.cpu_hi, w.mib - d.mib_lo) * 1.048576 AS cpu_mb_hi,
         d.mib_lo * 1.048576 AS card_mb_lo, d.mib_hi * 1.048576 AS card_mb_hi
-    FROM settings s JOIN device_mib d USING (scope_id) CROSS JOIN weights w CROSS JOIN embedding e
+    FROM settings s JOIN device_mib d USING (scope_id) JOIN weights w USING (scope_id) JOIN embedding e USING (scope_id)
     WHERE s.split IS NULL OR s.split NOT IN ('row', 'tensor')
 ), predicted AS (
     -- MB over GB/s is ms; one part after the other
@@ -153,7 +153,7 @@ FROM main.scopes sc
 LEFT JOIN settings s USING (scope_id) LEFT JOIN device_mib d USING (scope_id) LEFT JOIN memory m USING (scope_id)
 LEFT JOIN utils u USING (scope_id) LEFT JOIN tokens t USING (scope_id) LEFT JOIN predicted p USING (scope_id)
 LEFT JOIN foreign_cards f USING (scope_id) LEFT JOIN placed pl USING (scope_id)
-CROSS JOIN weights w CROSS JOIN embedding e CROSS JOIN stated g
+LEFT JOIN weights w USING (scope_id) LEFT JOIN embedding e USING (scope_id) CROSS JOIN stated g
 """
 
 _LOG = "the server's start-up log with the buffer sizes and 'offloaded k/n layers' (llama-server -lv 4, Ollama's server log)"

@@ -3,16 +3,8 @@
 --   gain        how much more the other arm gives, less and plus what chance gives; 5 % where an arm ran once
 --   sure        both server runs are known, five settings or more were compared, lengths and counts are equal, three runs per arm
 --   sm, mem     elasticities d ln X / d ln f, where one clock differs by a tenth or more, steady on all cards, and the other does not
-WITH linked AS (
-    SELECT scope_id, source_id, coalesce(run, 0) AS run FROM main.requests_in_scope WHERE how <> 'no step'
-    UNION SELECT scope_id, source_id, coalesce(run, 0) FROM main.server_in_scope
-    UNION
-    -- a benchmark that prints its server's settings
-    SELECT sc.scope_id, b.source_id, coalesce(c.run, 0)
-    FROM main.scopes sc JOIN main.bench_series b ON b.series_key = sc.series_key AND b.concurrency = sc.concurrency
-    JOIN main.server_config c ON c.source_id = b.source_id
-), one_server AS (
-    SELECT scope_id, any_value(source_id) AS source_id, any_value(run) AS run FROM linked GROUP BY scope_id HAVING count(*) = 1
+WITH one_server AS (
+    SELECT scope_id, any_value(source_id) AS source_id, any_value(run) AS run FROM main.scope_servers WHERE how <> 'loose' GROUP BY scope_id HAVING count(*) = 1
 ), cards AS (
     SELECT
         scope_id, host, gpu, count(*) AS n, median(sm_clock) AS sm, median(mem_clock) AS mem,

@@ -6,13 +6,7 @@ WITH benches AS (
 ), servers AS (
     SELECT DISTINCT source_id, coalesce(run, 0) AS run FROM main.server_config WHERE source_id NOT IN (FROM benches)
 ), linked AS (
-    SELECT DISTINCT scope_id, source_id, coalesce(run, 0) AS run FROM main.requests_in_scope WHERE how <> 'no step'
-    UNION
-    SELECT DISTINCT scope_id, source_id, coalesce(run, 0) FROM main.server_in_scope WHERE scope_id > 0
-    UNION
-    SELECT sc.scope_id, b.source_id, coalesce(c.run, 0)
-    FROM main.scopes sc JOIN main.bench_series b ON b.series_key = sc.series_key AND b.concurrency = sc.concurrency
-    JOIN main.server_config c ON c.source_id = b.source_id
+    SELECT scope_id, source_id, run FROM main.scope_servers WHERE how <> 'loose'
 ), placements AS (
     -- `ollama ps`: where a loaded model lies, in a file without any request
     SELECT source_id, coalesce(run, 0) AS run FROM main.server_config WHERE server = 'ollama'

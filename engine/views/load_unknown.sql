@@ -15,10 +15,6 @@ WITH axes AS (
         source_id, min(line) AS line, min(least(began, ended)) AS first_at, max(greatest(began, ended)) AS last_at,
         bool_or(running = 0) AS says_idle, count(running) AS n_lines
     FROM told GROUP BY source_id
-), booted AS (
-    -- the log shows the start of its server
-    SELECT s.source_id FROM servers s WHERE EXISTS (FROM main.server_config c WHERE c.source_id = s.source_id AND c.line < s.line AND c.origin = 'logged')
-        OR EXISTS (FROM main.models m WHERE m.source_id = s.source_id AND m.line < s.line)
 ), runs AS (
     SELECT source_id, run, min(least(began, ended)) AS first_at FROM told GROUP BY source_id, run
 ), following AS (
@@ -28,7 +24,7 @@ WITH axes AS (
     FROM (SELECT DISTINCT a.axis FROM main.gpu_samples s JOIN axes a USING (source_id)) g, servers v JOIN axes a USING (source_id)
     WHERE NOT a.tied OR a.axis <> g.axis
     UNION ALL
-    SELECT a.axis, -1e300, s.first_at FROM servers s JOIN axes a USING (source_id) WHERE s.source_id NOT IN (FROM booted)
+    SELECT a.axis, -1e300, s.first_at FROM servers s JOIN axes a USING (source_id) WHERE s.source_id NOT IN (SELECT source_id FROM main.server_logs WHERE booted)
     UNION ALL
     SELECT a.axis, t.began, coalesce(f.next_at, 1e300)
     FROM told t JOIN axes a USING (source_id) LEFT JOIN following f ON f.source_id = t.source_id AND f.run IS NOT DISTINCT FROM t.run

@@ -35,20 +35,20 @@ WITH seen AS (
 ), room AS (
     -- the weights on the cards that were seen: where they do not fit, cards are missing in the files
     SELECT
-        m.file_bytes, coalesce(
+        m.scope_id, m.file_bytes, coalesce(
             (SELECT max(memory_mib) * 1048576 FROM main.gpus WHERE memory_mib > 0), (SELECT max(memory_gib) * 1073741824 FROM main.gpu_catalog_match)
         ) AS card_bytes
     FROM main.model_facts m
 ), working AS (
     SELECT sc.scope_id, coalesce(s.n, e.n) AS n, coalesce(r.file_bytes > coalesce(s.n, e.n) * r.card_bytes, FALSE) AS short
-    FROM main.scopes sc CROSS JOIN everywhere e CROSS JOIN room r LEFT JOIN seen s USING (scope_id)
+    FROM main.scopes sc CROSS JOIN everywhere e JOIN room r USING (scope_id) LEFT JOIN seen s USING (scope_id)
 ), gathered AS (
     SELECT
         sc.scope_id, p.split, l.copies_lo, l.copies_hi, r.card_bytes,
         coalesce(l.lo, b.lo) AS logged_lo, coalesce(l.hi, b.hi) AS logged_hi, o.lo AS loose_lo, o.hi AS loose_hi,
         (SELECT any_value(num) FROM main.given WHERE key = 'gpu.count') AS stated,
         CASE WHEN NOT w.short THEN d.n END AS named, CASE WHEN NOT w.short THEN w.n END AS at_work
-    FROM main.scopes sc CROSS JOIN buffers b CROSS JOIN named d CROSS JOIN room r JOIN working w USING (scope_id)
+    FROM main.scopes sc CROSS JOIN buffers b CROSS JOIN named d JOIN room r USING (scope_id) JOIN working w USING (scope_id)
     LEFT JOIN splits p USING (scope_id)
     LEFT JOIN (FROM counted WHERE NOT loose) l USING (scope_id) LEFT JOIN (FROM counted WHERE loose) o USING (scope_id)
 ), told AS (

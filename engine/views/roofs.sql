@@ -13,14 +13,14 @@ WITH peaks AS (
 ), parts AS (
     SELECT
         c.scope_id, c.split, c.cards_lo, c.cards_hi, c.copies_lo, c.copies_hi, c.card_bytes, w.one_lo AS bw_one_lo, w.one_hi AS bw_one_hi, w.origin AS bw_origin, w.ev AS bw_ev,
-        p.one_lo AS peak_one_lo, p.one_hi AS peak_one_hi, p.pcie_gen, p.pcie_width, p.nvlink_gbs, m.*,
+        p.one_lo AS peak_one_lo, p.one_hi AS peak_one_hi, p.pcie_gen, p.pcie_width, p.nvlink_gbs, m.* EXCLUDE (scope_id),
         c.split IN ('layer', 'pipeline', 'none') AS serial,
         active_b * 1e9 * bpw / 8 AS naive_bytes,
         coalesce(routed_active_b, CASE WHEN dense THEN 0 END) AS routed_b,
         CASE WHEN dense THEN active_b ELSE coalesce(nonrouted_active_b, active_b - routed_active_b) END AS nonrouted_b,
         -- bits that the file leaves for the experts if everything else is kept at 16 bit
         CASE WHEN routed_total_b > 0 THEN greatest(0, file_bytes - (total_b - routed_total_b) * 2e9) * 8 / (routed_total_b * 1e9) END AS expert_bits
-    FROM main.model_cards c JOIN main.card_bandwidth w USING (scope_id) CROSS JOIN main.model_facts m CROSS JOIN peaks p
+    FROM main.model_cards c JOIN main.card_bandwidth w USING (scope_id) JOIN main.model_facts m USING (scope_id) CROSS JOIN peaks p
 ), together AS (
     -- cards of one copy that work at the same time
     SELECT
