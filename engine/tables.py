@@ -438,6 +438,7 @@ VIEWS: tuple[View, ...] = (
     View("server_logs", "Sources in which a server tells of its load, and whether they show its start."),
     View("counter_means", "Waiting and service of a request in the mean, by the counters of a server between two scrapes."),
     View("server_settings", "Settings of servers, with what other files say about them.", needs=("server_config",)),
+    View("strange_servers", "Server runs that cannot be the one behind the steps of a series.", needs=("bench_series",)),
     View("config_in_scope", "One value per setting and scope, with its origin."),
     View("server_limits", "How many requests each server run takes at once by its own log."),
     View("model_devices", "How many cards the model runs on, as far as a log or the user tells."),

@@ -1,5 +1,5 @@
 -- One value per scope and key. A logged value beats a given one, a given one beats the default of a build. Several servers or runs
--- that disagree give an interval. A log that shows requests of which none fits the sweep is of another run: estimated.
+-- that disagree give an interval. A log that cannot be the one behind a sweep is of another run: estimated.
 WITH benches AS (
     -- a benchmark's own settings hold for its own steps and for nothing else
     SELECT DISTINCT source_id FROM main.bench_steps
@@ -11,13 +11,10 @@ WITH benches AS (
     -- `ollama ps`: where a loaded model lies, in a file without any request
     SELECT source_id, coalesce(run, 0) AS run FROM main.server_config WHERE server = 'ollama'
     GROUP BY ALL HAVING bool_and(key IN ('memory_on_cpu_share', 'model_memory_mib', 'context_length'))
-), strangers AS (
-    SELECT source_id, coalesce(run, 0) AS run FROM main.requests_in_scope
-    GROUP BY ALL HAVING count(*) FILTER (how <> 'no step') = 0 AND (SELECT count(*) FROM main.bench_series) > 0
 ), reach AS (
     SELECT scope_id, source_id, run, FALSE AS strange FROM linked
     UNION
-    SELECT sc.scope_id, s.source_id, s.run, (s.source_id, s.run) IN (SELECT (source_id, run) FROM strangers) AND sc.scope_id > 0
+    SELECT sc.scope_id, s.source_id, s.run, coalesce((sc.series_key, s.source_id, s.run) IN (SELECT (series_key, source_id, run) FROM main.strange_servers), FALSE)
     FROM main.scopes sc CROSS JOIN servers s
     WHERE sc.scope_id NOT IN (SELECT scope_id FROM linked)
     UNION

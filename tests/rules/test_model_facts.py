@@ -1,9 +1,10 @@
-"""Whose word on the model counts in a scope: its own server's, files of no server, and the lost beginning of the same log."""
+"""Whose word counts in a scope: that of its own server, of files of no server, of the lost beginning of the same log."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from gpuverdict.engine.store import Store
 
 from .small_store import Rows, config, lines, served, store_of
@@ -53,3 +54,39 @@ def test_a_piece_of_a_log_takes_the_model_of_its_lost_beginning() -> None:
 
 def test_files_of_no_server_count_for_all() -> None:
     assert set(sizes(two_servers([{**SIZED, "source_id": 7, "line": 1}])).values()) == {8.0}
+
+
+# --- sweeps and logs that do not belong together ------------------------------------------------------------------------------------
+
+
+def beside_a_sweep(streams: float, walls: bool = False, began: float | None = None, running: int = 2) -> Store:
+    """A sweep (source 5) of `streams` beside the log of source 0, which runs `running` requests at a time and names its model."""
+    step = {"source_id": 5, "line": 3, "concurrency": streams, "aggregate_tok_s": 100.0, "wall_s": 60.0 if walls else None}
+    times = {"started_at": began, "finished_at": began + 60} if began is not None else {}
+    spans = [(1000.0 + 0.1 * n, 1010.0) for n in range(running)]
+    started = [{**row, "line": 1, "server": "llama.cpp"} for row in config(slots=8)]
+    return store_of(
+        requests=served(spans), models=[{**SIZED, "source_id": 0, "line": 1}], bench_steps=[{**step, **times}], server_config=started
+    )
+
+
+@pytest.mark.parametrize(
+    ("store", "expected"),
+    [
+        (beside_a_sweep(2), 8.0),  # as many streams as the log shows
+        (beside_a_sweep(4), 8.0),  # half of them: the tail of a short run
+        (beside_a_sweep(8), None),  # the log never shows a quarter of them
+        (beside_a_sweep(64, running=8), 8.0),  # no more slots than that
+        (beside_a_sweep(2, walls=True), None),  # no such step of 60 s in the log
+        (beside_a_sweep(2, began=995.0), 8.0),
+        (beside_a_sweep(2, began=5000.0), None),  # at another time
+    ],
+)
+def test_a_log_of_another_run_says_nothing_about_the_sweep(store: Store, expected: float | None) -> None:
+    label = "c={:g}".format(store.rows_of("SELECT max(concurrency) AS c FROM main.bench_steps")[0]["c"])
+    assert sizes(store)[label] == expected
+    origins = {
+        r["origin"]
+        for r in store.rows_of(f"SELECT origin FROM main.config_in_scope JOIN main.scopes USING (scope_id) WHERE label = '{label}'")
+    }
+    assert origins == {"logged" if expected else "estimated"}

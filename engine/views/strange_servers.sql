@@ -1,0 +1,36 @@
+-- Server runs that cannot be the one behind the steps of a series, so that what they print is another run's: the series says how long each
+-- step took and none of the log's requests fit; or the log never shows half as many requests at a time as the series has streams (or as
+-- the server has slots); or both have times on one axis and do not meet.
+WITH series AS (
+    SELECT
+        s.series_key, max(b.concurrency) AS c_max, bool_and(coalesce(b.wall_s > 0, FALSE)) AS tells_walls,
+        CASE WHEN bool_and(b.started_at IS NOT NULL AND c.offset_s IS NOT NULL AND NOT coalesce(c.estimated, FALSE)) THEN min(b.started_at - c.uncertainty_s) END AS began,
+        max(b.finished_at + c.uncertainty_s) AS ended
+    FROM main.bench_series s JOIN main.bench_steps b USING (source_id, line, concurrency) LEFT JOIN main.clocks c USING (source_id) GROUP BY s.series_key
+), load AS (
+    SELECT
+        f.source_id, max(f.n) AS peak,
+        CASE WHEN NOT any_value(coalesce(c.estimated, FALSE)) AND any_value(c.offset_s) > -1e9 THEN min(f.began - c.uncertainty_s - f.blur_s) END AS began,
+        max(f.ended + c.uncertainty_s + f.blur_s) AS ended
+    FROM main.in_flight f JOIN main.clocks c USING (source_id) WHERE f.origin LIKE 'server%' AND f.n >= 1 GROUP BY f.source_id
+), runs AS (
+    -- launch and release of requests can be compared with a step; statistics cannot
+    SELECT source_id, coalesce(run, 0) AS run, count(started_at) FILTER (origin = 'server' AND status = 'ok' AND finished_at IS NOT NULL) > 0 AS launches
+    FROM main.requests WHERE origin = 'server' GROUP BY ALL
+    UNION
+    SELECT DISTINCT source_id, coalesce(run, 0), FALSE FROM main.server_samples
+        WHERE source_id NOT IN (SELECT source_id FROM main.requests WHERE origin = 'server')
+), found AS (
+    SELECT DISTINCT s.series_key, m.source_id, m.run
+    FROM main.step_requests m JOIN main.bench_series s ON s.source_id = m.step_source AND s.line = m.step_line
+), limits AS (
+    SELECT source_id, run, max(line_hi) AS slots FROM main.server_limits GROUP BY ALL
+)
+SELECT
+    s.series_key, r.source_id, r.run,
+    CASE WHEN s.ended < l.began OR s.began > l.ended THEN 'the two do not meet in time'
+         WHEN s.tells_walls AND r.launches THEN 'no step has as many requests, as long and with as many tokens'
+         ELSE printf('%.0f requests run at a time at most, the sweep has up to %.0f', l.peak, s.c_max) END AS why
+FROM series s CROSS JOIN runs r LEFT JOIN load l USING (source_id) LEFT JOIN limits m USING (source_id, run)
+WHERE (s.series_key, r.source_id, r.run) NOT IN (FROM found)
+  AND ((s.tells_walls AND r.launches) OR l.peak < 0.5 * least(s.c_max, coalesce(m.slots, s.c_max)) OR s.ended < l.began OR s.began > l.ended)
