@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from .parser import Sample
 
-__all__ = ["Field", "Int", "Line", "LineFormat", "Num", "Sample", "Stamp", "Text", "Word", "go_duration", "go_seconds"]
+__all__ = ["Field", "Int", "Line", "LineFormat", "Num", "Sample", "Stamp", "Text", "Word", "go_duration", "go_seconds", "other_args"]
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,21 @@ def go_seconds(name: str) -> str:
     """SQL: the seconds of the parts that `go_duration` found."""
     small = ", ".join(f"{name}_{unit} / 1e{power}" for unit, power in (("ns", 9), ("us", 6), ("ms", 3)))
     return f"coalesce({small}, coalesce({name}_h, 0) * 3600 + coalesce({name}_m, 0) * 60 + {name}_s)"
+
+
+# where things lie, what they are called and how they are watched, not how fast they run
+_NO_MATTER = r"path|dir|port|host|addr|address|key|token|seed|log|logging|level|metrics|trace|url|uri|file|name|id|folder|requests|parser|watchdog|timeout"
+
+
+def other_args(column: str, read: str) -> str:
+    """SQL: a short fingerprint of the printed arguments of a server (a call, a dict, JSON) without those that `read` matches, for telling
+    whether two runs differ in anything that has no setting of its own. Of the model's path the last part counts; what the arguments say
+    cannot be read from it."""
+    pairs = rf"regexp_extract_all({column}, $re$[(,{{ ]['\"]?\w+['\"]?[=:] ?[^,)}}]*$re$)"
+    pairs = rf"list_transform({pairs}, lambda x: regexp_replace(regexp_replace(x, $re$^[(,{{ ]+['\"]?(\w+)['\"]?[=:] ?$re$, '\1='), $re$=.*/$re$, '='))"
+    away = rf"^(?:{read})=|^(?:\w*_)?(?:{_NO_MATTER})s?(?:_\w*)?="
+    kept = rf"list_filter({pairs}, lambda x: regexp_matches(x, '^model(?:_path)?=') OR NOT regexp_matches(x, $re${away}$re$))"
+    return f"left(md5(array_to_string(list_sort({kept}), ';')), 8)"
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ Tables
 - `server_config` keys: slots (per DP rank) and slots_source, split, tensor_parallel, data_parallel, pipeline_parallel,
   expert_parallel, dp_attention, kv_tokens (per DP rank), kv_dtype, n_ctx_slot, prefix_caching, chunked_prefill, chunked_prefill_size,
   max_prefill_tokens, eager (of decode steps), cuda_graph_max_bs, speculation, draft_tokens, quantisation, attention, gpu_mem_util (`mem_fraction_static`), weights_offload_gib (`cpu_offload_gb`, per rank),
-  schedule_conservativeness, decode_log_interval, weights_gib (one row per rank: value is the rank), nccl.
+  schedule_conservativeness, decode_log_interval, custom_all_reduce, other_args (a fingerprint of the rest), weights_gib (one row per rank: value is the rank), nccl.
 - `models`: name, architecture and quantisation. `quality`: `date-unknown` for times without a date.
 
 slots. What the server settled on (`max_running_requests=` beside `max_total_num_tokens=`, already per DP rank) wins over "was reduced
@@ -46,7 +46,7 @@ Traps
 
 from __future__ import annotations
 
-from ..engine.line_format import Field, Int, Line, LineFormat, Num, Sample, Stamp, Text, Word
+from ..engine.line_format import Field, Int, Line, LineFormat, Num, Sample, Stamp, Text, Word, other_args
 
 _BAR = r"(?:[^|\[\]]*\d%\|[^|]*\| [^\[\]]*\[[^\[\]]*\] ?)?"
 _RAY = r"(?:\([^()]*\bpid=\d+[^()]*\) ?)*"
@@ -199,6 +199,14 @@ def _arg(name: str, value: str) -> str:
     return rf"[(,{{] ?['\"]?{name}['\"]?[=:] ?{value}"
 
 
+# what has a key of its own, and what follows from it
+_READ_ARGS = (
+    "tp(?:_size)?|dp(?:_size)?|pp(?:_size)?|ep(?:_size)?|enable_dp_attention|max_running_requests|context_length|chunked_prefill_size|"
+    "max_prefill_tokens|disable_cuda_graph.*|cuda_graph.*|decode|prefill|backend|bs|max_bs|speculative.*|quantization|.*attention_backend|"
+    "mem_fraction_static|schedule_conservativeness|cpu_offload_gb|decode_log_interval|disable_radix_cache|kv_cache_dtype|"
+    "disable_custom_all_reduce|max_total_tokens|page_size"
+)
+
 _CONFIG_LINES = (
     Line(
         "args",
@@ -230,6 +238,8 @@ _CONFIG_LINES = (
             # from 2026 on graphs are configured per phase
             "decode_graph": Text(r"\bdecode=PhaseConfig\(backend=(?:<[\w.]+: )?['\"](\w{1,40})"),
             "decode_graph_bs": Int(r"\bdecode=PhaseConfig\([^()]*?\bmax_bs=(\d+)"),
+            "no_custom": Text(_arg("disable_custom_all_reduce", r"([Tt]rue|[Ff]alse)")),
+            "args_text": Text(r"server_args=(.*[)}])\s*$"),
             "no_radix": Text(_arg("disable_radix_cache", r"([Tt]rue|[Ff]alse)")),
             "kv_dtype": Text(_arg("kv_cache_dtype", r"['\"](\w{1,40})['\"]")),
             "model_name": Text(r"server_args=\w*[({]['\"]?model_path['\"]?[=:] ?['\"](?:[^'\"]*/)?([\w.+-]{1,100})/?['\"]"),
@@ -367,7 +377,7 @@ SELECT line, t AS time, 'sglang' AS server, dp AS engine, run, event AS kind, va
 QUALIFY event <> 'fallback' OR row_number() OVER (PARTITION BY run, event, detail ORDER BY line) = 1 ORDER BY line
 """
 
-_CONFIG = """
+_CONFIG = f"""
 WITH args AS (
     SELECT * FROM own WHERE kind = 'args' QUALIFY row_number() OVER (PARTITION BY run ORDER BY line DESC) = 1
 ), per_rank AS (
@@ -436,6 +446,11 @@ WITH args AS (
             FROM args
         ) ON dp_attention, eager, quantisation, attention, kv_dtype, prefix_caching, speculation, chunked_prefill, split INTO NAME key VALUE word
     )
+    UNION ALL SELECT run, NULL, min(line), 'custom_all_reduce', CASE WHEN bool_or(off) THEN 'false' ELSE 'true' END, NULL, NULL FROM (
+        SELECT run, line, lower(no_custom) = 'true' AS off FROM args WHERE no_custom IS NOT NULL
+        UNION ALL SELECT run, line, TRUE FROM own WHERE kind = 'no-custom-allreduce'
+    ) GROUP BY run
+    UNION ALL SELECT run, NULL, line, 'other_args', {other_args("args_text", _READ_ARGS)}, NULL, NULL FROM args WHERE args_text IS NOT NULL
     UNION ALL SELECT l.run, l.dp, l.line, 'chunked_prefill', CASE WHEN l.chunk > 0 THEN 'true' ELSE 'false' END, NULL, NULL
         FROM per_rank l WHERE l.kind = 'limits' AND l.chunk IS NOT NULL
         AND NOT EXISTS (SELECT 1 FROM args a WHERE a.run = l.run AND a.chunk IS NOT NULL)
@@ -636,12 +651,14 @@ PARSER = LineFormat(
                     {"key": "eager", "value": "false"},
                     {"key": "expert_parallel", "num": 1},
                     {"key": "gpu_mem_util", "num": 0.85},
+                    {"key": "other_args", "value": "f3a07804"},
                     {"key": "quantisation", "value": "fp8"},
                     {"key": "schedule_conservativeness", "num": 0.5},
                     {"key": "speculation", "value": "off"},
                     {"key": "split", "value": "tensor"},
                     {"key": "tensor_parallel", "num": 2, "value": "2"},
                     {"key": "nccl", "value": "2.27.3"},
+                    {"key": "custom_all_reduce", "value": "false"},
                     {"key": "weights_gib", "value": "TP0", "num": 8.25},
                     {"key": "chunked_prefill_size", "num": 4096},
                     {"key": "kv_tokens", "num": 400000},

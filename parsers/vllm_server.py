@@ -22,7 +22,7 @@ Tables
   stall, error.
 - `server_config` keys: version, engine_core (v0, v1), slots, slots_per_engine, split, tensor_parallel, pipeline_parallel, data_parallel,
   n_ctx_slot, max_batched_tokens, chunked_prefill, prefix_caching, eager, graph_capture, attention, quantisation, kv_dtype, speculation,
-  draft_tokens, gpu_mem_util, weights_offload_gib (`cpu_offload_gb`, per rank), device_mem_gib, weights_gib_per_rank (smallest and largest rank), kv_gib_per_rank, kv_tokens (smallest of
+  draft_tokens, custom_all_reduce, other_args (a fingerprint of the rest), gpu_mem_util, weights_offload_gib (`cpu_offload_gb`, per rank), device_mem_gib, weights_gib_per_rank (smallest and largest rank), kv_gib_per_rank, kv_tokens (smallest of
   the lines that every worker repeats; one row per engine under data parallelism), kv_concurrency.
 - `models`: name, architecture and quantisation of the main model.
 
@@ -43,7 +43,7 @@ Traps
 
 from __future__ import annotations
 
-from ..engine.line_format import Int, Line, LineFormat, Num, Sample, Stamp, Text, Word
+from ..engine.line_format import Int, Line, LineFormat, Num, Sample, Stamp, Text, Word, other_args
 
 _COLOUR = r"(?:\[[\d;]+m)?"  # of a paste that lost the escape characters
 _BAR = r"(?:[^'\"{}]*(?:it/s|s/it|i?B/s)(?:, [^'\"{}\[\]]*)?\]\s*)?"  # a progress bar without a line end
@@ -202,6 +202,12 @@ _STATISTICS = (
     ),
 )
 
+# what has a key of its own above or in _SETTINGS
+_READ_ARGS = (
+    "tensor_parallel_size|pipeline_parallel_size|data_parallel_size.*|quantization|enforce_eager|kv_cache_dtype|enable_prefix_caching|"
+    "enable_chunked_prefill|max_num_seqs|max_num_batched_tokens|max_model_len|gpu_memory_utilization|block_size|cpu_offload_gb|device|"
+    "attention_backend|disable_custom_all_reduce|num_speculative_tokens|spec.*|method|compilation_config|level|cudagraph.*|mode"
+)
 _TP = r"[ '(]tensor_parallel_size'?[=:] ?(\d+)"
 _SETTINGS: _Fields = {
     "tp": Int(_TP),
@@ -214,6 +220,7 @@ _SETTINGS: _Fields = {
     "chunked": Text(r"[ '(](?:enable_chunked_prefill|chunked_prefill_enabled)'?[=:] ?(True|False)\b"),
     "spec_config": Text(r"[ '(]speculative_config'?[=:] ?(None|SpeculativeConfig|'|\{)"),
     "drafts": Int(r"\bnum_spec(?:ulative)?_tokens'?[=:] ?(\d+)"),
+    "no_custom": Text(r"[ '(]disable_custom_all_reduce'?[=:] ?(True|False)\b"),
 }
 
 _CONFIG_LINES = (
@@ -238,6 +245,7 @@ _CONFIG_LINES = (
         fields={
             **_WHOSE,
             **_SETTINGS,
+            "args_text": Text(r"args: (Namespace\(.*\)|\{.*\})\s*$"),
             "complete": Text(r"args: (?:Namespace\(.*\)|\{.*(\}))\s*$"),
             "complete_old": Text(r"args: (Namespace)\(.*\)\s*$"),
             "seqs": Int(r"[ '(]max_num_seqs'?[=:] ?(\d+)"),
@@ -487,7 +495,20 @@ _EVENT_LINES = (
         "init",
         value=Num(r"warmup model\) took ([\d.]+) s"),
     ),
-    _event("allreduce", "Custom allreduce is disabled", "fallback", "custom-allreduce-disabled"),
+    Line(
+        "allreduce",
+        into="server_config*",
+        anchor="Custom allreduce is disabled",
+        after=_ONLY,
+        fields={**_WHOSE, "event": Word("fallback"), "detail": Word("custom-allreduce-disabled"), "no_custom": Word("True")},
+    ),
+    Line(
+        "all-reduce backends",
+        into="server_config*",
+        anchor=" all-reduce backends (in dispatch order)",
+        after=rf"^{_HEAD}Using \[[^\]]{{0,200}}\]$",
+        fields={**_WHOSE, "reduces": Text(r"Using \[([^\]]{0,200})\] all-reduce")},
+    ),
     _event("no p2p", "lacks GPU P2P capability", "fallback", "no-p2p", rf"^{_HEAD}[A-Za-z ,]{{0,60}}your platform $"),
     _event(
         "marlin",
@@ -761,6 +782,10 @@ WITH hints(generation, source_line, v_lo, v_hi, words) AS (VALUES {_HINTS}
     UNION ALL {_words(chunked_prefill="chunked", graph_capture="graphs")}
     UNION ALL {_ranges(weights_gib_per_rank="weights_gib", kv_gib_per_rank="kv_gib", device_mem_gib="device_gib")}
     UNION ALL SELECT run, min(line), NULL, 'eager', lower(max(eager)), NULL, NULL, 'logged' FROM ranked WHERE eager IS NOT NULL GROUP BY run
+    UNION ALL SELECT run, min(line), NULL, 'custom_all_reduce', CASE WHEN bool_or(no_custom = 'True' OR reduces NOT LIKE '%CUSTOM%') THEN 'false' ELSE 'true' END,
+        NULL, NULL, 'logged' FROM ranked WHERE coalesce(no_custom, reduces) IS NOT NULL GROUP BY run
+    UNION ALL SELECT run, min(line), NULL, 'other_args', any_value({other_args("args_text", _READ_ARGS)}), NULL, NULL, 'logged'
+        FROM ranked WHERE args_text IS NOT NULL GROUP BY run HAVING count(*) = 1
     UNION ALL SELECT run, line, NULL, 'speculation', word, NULL, NULL, 'logged' FROM speculation
     UNION ALL SELECT g.run, g.line, NULL, 'version', g.words, NULL, NULL,
         'estimated' FROM guesses g JOIN runs r USING (run) WHERE r.v IS NULL
@@ -1011,7 +1036,7 @@ PARSER = LineFormat(
                     {"kind": "preempt", "value": 51.0, "detail": "recompute", "time": 73_641_661.0},
                 ],
                 "server_config": _says(
-                    "eager=true, kv_dtype=auto, n_ctx_slot=4096, quantisation=awq, speculation=off, split=tensor, tensor_parallel=2, "
+                    "custom_all_reduce=false, eager=true, kv_dtype=auto, n_ctx_slot=4096, quantisation=awq, speculation=off, split=tensor, tensor_parallel=2, "
                     "version=0.4.1, weights_gib_per_rank=3.65..3.75, engine_core=v0"
                 ),
                 "models": [{"name": "Tiny-7B", "quantisation": "awq", "section": 0}],
@@ -1028,7 +1053,7 @@ PARSER = LineFormat(
                     {"accept_len": 3.0, "running": None},
                 ],
                 "server_config": _says(
-                    "version=0.6.4.post1, data_parallel=1, eager=false, pipeline_parallel=1, prefix_caching=true, quantisation=none, "
+                    "version=0.6.4.post1, data_parallel=1, eager=false, other_args=c1ba54cb, pipeline_parallel=1, prefix_caching=true, quantisation=none, "
                     "slots=96, split=none, tensor_parallel=1, device_mem_gib=23.5, engine_core=v0, gpu_mem_util=0.85, "
                     "kv_gib_per_rank=3.13, "
                     "weights_gib_per_rank=15.5, kv_tokens=24000, kv_concurrency=2.93, n_ctx_slot=8192, draft_tokens=4, speculation=on"
@@ -1052,7 +1077,7 @@ PARSER = LineFormat(
                     {"engine": None, "accept_len": 2.5},
                 ],
                 "server_config": _says(
-                    "data_parallel=1, eager=false, slots=256..1024, draft_tokens=3, engine_core=v1, n_ctx_slot=16384, pipeline_parallel=1, "
+                    "data_parallel=1, eager=false, other_args=d41d8cd9, slots=256..1024, custom_all_reduce=true, draft_tokens=3, engine_core=v1, n_ctx_slot=16384, pipeline_parallel=1, "
                     "quantisation=none, speculation=on, split=none, tensor_parallel=1, version=0.8.5"
                 ),
             },
@@ -1066,7 +1091,7 @@ PARSER = LineFormat(
                     {"engine": 1, "run": 0, "running": 47.0, "waiting": 0.0},
                 ],
                 "server_config": _says(
-                    "slots=96, slots_per_engine=48, data_parallel=2, engine_core=v1, n_ctx_slot=8192, pipeline_parallel=1, "
+                    "other_args=c1ba54cb, slots=96, slots_per_engine=48, data_parallel=2, engine_core=v1, n_ctx_slot=8192, pipeline_parallel=1, "
                     "quantisation=fp8, speculation=off, split=data, tensor_parallel=1, version=0.9.1, kv_tokens=120032, kv_tokens=118000"
                 ),
             },
@@ -1087,7 +1112,7 @@ PARSER = LineFormat(
                     {"kind": "loaded", "detail": None},
                 ],
                 "server_config": _says(
-                    "slots=256, data_parallel=1, eager=false, engine_core=v1, kv_dtype=auto, n_ctx_slot=32768, pipeline_parallel=1, "
+                    "other_args=f12f7a7e, slots=256, data_parallel=1, eager=false, engine_core=v1, kv_dtype=auto, n_ctx_slot=32768, pipeline_parallel=1, "
                     "prefix_caching=true, quantisation=none, speculation=off, split=tensor, tensor_parallel=2, version=0.11.0, "
                     "attention=flash attention, weights_gib_per_rank=14.5, kv_gib_per_rank=5.25, kv_tokens=109984, kv_concurrency=3.36, "
                     "graph_capture=true"
@@ -1106,7 +1131,7 @@ PARSER = LineFormat(
                 ],
                 "server_events": [{"kind": "fallback", "detail": "eager"}],
                 "server_config": _says(
-                    "version=0.20.1rc1.dev3+gabc, data_parallel=1, draft_tokens=2, pipeline_parallel=1, slots=256..1024, "
+                    "version=0.20.1rc1.dev3+gabc, data_parallel=1, draft_tokens=2, other_args=f90e558b, pipeline_parallel=1, slots=256..1024, "
                     "split=none, tensor_parallel=1, chunked_prefill=true, max_batched_tokens=4096, device_mem_gib=95, "
                     "gpu_mem_util=0.9, eager=true, "
                     "engine_core=v1, speculation=on"

@@ -19,7 +19,7 @@ WITH one_server AS (
     SELECT
         p.scope_id, p.other_scope, p.mean_a, p.mean_b, p.mean_b / p.mean_a - 1 AS gain, coalesce(p.floor_share * p.mean_b / p.mean_a, 0.05) AS noise,
         least(p.n_a, p.n_b) AS repeats, p.floor_share IS NOT NULL AS spread_known, p.ev, a.source_id IS NOT NULL AND b.source_id IS NOT NULL AS servers_known,
-        (a.source_id, a.run) = (b.source_id, b.run) AS same_run, d.factors_all, d.names, d.others, d.shared, d.eager_a, d.eager_b, d.ev_a, d.ev_b,
+        (a.source_id, a.run) = (b.source_id, b.run) AS same_run, d.factors_all, d.names, d.others, d.shared, d.eager_a, d.eager_b, d.reduces_a, d.reduces_b, d.ev_a, d.ev_b,
         coalesce(p.other_counts, 0) + coalesce(p.other_input, 0) + coalesce(p.other_output, 0)
             -- a name that says more than one change
             + CASE WHEN len(p.parts_a) = len(p.parts_b) THEN (len(list_filter(list_zip(p.parts_a, p.parts_b), lambda x: x[1] <> x[2])) > 1)::INT ELSE 0 END AS other_things,
@@ -42,7 +42,7 @@ SELECT
     CASE WHEN settings_differ = 1 AND others = 0 AND coalesce(greatest(sm_apart, mem_apart) < 0.05, TRUE) THEN names
          WHEN settings_differ = 0 AND greatest(sm_apart, mem_apart) >= 0.095 THEN 'clocks' END AS factor,
     servers_known AND other_things = 0 AND repeats >= 3 AND spread_known AS sure,
-    eager_a AS eager, eager_b AS eager_other, sm_a AS sm_mhz, sm_b AS sm_other_mhz, mem_a AS mem_mhz, mem_b AS mem_other_mhz,
+    eager_a AS eager, eager_b AS eager_other, reduces_a AS reduces, reduces_b AS reduces_other, sm_a AS sm_mhz, sm_b AS sm_other_mhz, mem_a AS mem_mhz, mem_b AS mem_other_mhz,
     CASE WHEN sm_apart >= 0.095 AND mem_apart < 0.02 THEN least(ln(1 + gain - noise) / ln(sm_b / sm_a), ln(1 + gain + noise) / ln(sm_b / sm_a)) END AS sm_lo,
     CASE WHEN sm_apart >= 0.095 AND mem_apart < 0.02 THEN greatest(ln(1 + gain - noise) / ln(sm_b / sm_a), ln(1 + gain + noise) / ln(sm_b / sm_a)) END AS sm_hi,
     CASE WHEN mem_apart >= 0.095 AND sm_apart < 0.03 THEN least(ln(1 + gain - noise) / ln(mem_b / mem_a), ln(1 + gain + noise) / ln(mem_b / mem_a)) END AS mem_lo,

@@ -10,7 +10,8 @@ WITH grouped(key, factor, derived) AS (
             ('n_ubatch', 'batch', TRUE),
         ('chunked_prefill', 'prefill chunk', TRUE), ('chunked_prefill_size', 'prefill chunk', TRUE),
             ('max_batched_tokens', 'prefill chunk', TRUE),
-        ('prefix_caching', 'prefix cache', TRUE), ('kv_dtype', 'KV type', TRUE), ('flash_attn', 'flash attention', TRUE)
+        ('prefix_caching', 'prefix cache', TRUE), ('kv_dtype', 'KV type', TRUE), ('flash_attn', 'flash attention', TRUE),
+        ('custom_all_reduce', 'all-reduce', TRUE)
 ), follows(key) AS (
     VALUES ('kv_tokens'), ('device_model_mib'), ('cpu_model_mib'), ('weights_gib'), ('n_ctx_slot'), ('graph_capture'), ('cuda_graph_max_bs'), ('slots_source'),
         ('decode_log_interval'), ('split_devices'), ('layers_total'), ('server')
@@ -41,14 +42,19 @@ WITH grouped(key, factor, derived) AS (
     WHERE origin = 'logged' AND key NOT IN (SELECT key FROM grouped) AND key NOT IN (FROM follows)
     GROUP BY ALL HAVING count(DISTINCT coalesce(value, printf('%g', num))) = 1
 ), others AS (
-    SELECT a.source_id AS source_a, a.run AS run_a, b.source_id AS source_b, b.run AS run_b, count(*) FILTER (a.value <> b.value) AS others
+    SELECT a.source_id AS source_a, a.run AS run_a, b.source_id AS source_b, b.run AS run_b, count(*) FILTER (a.value <> b.value AND a.key <> 'other_args') AS others,
+        count(*) FILTER (a.value <> b.value AND a.key = 'other_args') AS arguments
     FROM rest a JOIN rest b ON a.key = b.key AND (a.source_id, a.run) <> (b.source_id, b.run) GROUP BY ALL
-), graphs AS (
-    SELECT source_id, run, any_value(value) AS eager FROM settings WHERE key = 'eager' GROUP BY ALL
+), words AS (
+    SELECT source_id, run, any_value(value) FILTER (key = 'eager') AS eager, any_value(value) FILTER (key = 'custom_all_reduce') AS reduces
+    FROM settings WHERE key IN ('eager', 'custom_all_reduce') GROUP BY ALL
 )
 SELECT
     c.*,
     -- beside a setting that somebody changed, those that may follow from it do not count
-    CASE WHEN asked_for > 0 THEN asked_for ELSE factors_all END AS factors, coalesce(o.others, 0) AS others, ga.eager AS eager_a, gb.eager AS eager_b
+    CASE WHEN asked_for > 0 THEN asked_for ELSE factors_all END AS factors,
+    -- another build prints other arguments
+    coalesce(o.others, 0) + CASE WHEN c.names LIKE '%build%' THEN 0 ELSE coalesce(o.arguments, 0) END AS others,
+    wa.eager AS eager_a, wb.eager AS eager_b, wa.reduces AS reduces_a, wb.reduces AS reduces_b
 FROM compared c LEFT JOIN others o USING (source_a, run_a, source_b, run_b)
-LEFT JOIN graphs ga ON ga.source_id = c.source_a AND ga.run = c.run_a LEFT JOIN graphs gb ON gb.source_id = c.source_b AND gb.run = c.run_b
+LEFT JOIN words wa ON wa.source_id = c.source_a AND wa.run = c.run_a LEFT JOIN words wb ON wb.source_id = c.source_b AND wb.run = c.run_b

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from gpuverdict.engine.store import Store
-from gpuverdict.rules import compute_bound, host_bound, memory_bound, sm_bound, throttled
+from gpuverdict.rules import compute_bound, host_bound, link_latency, memory_bound, sm_bound, throttled
 
 from .small_store import Rows, config, lines, samples, store_of, verdict
 
@@ -157,3 +157,39 @@ def test_the_cost_of_a_lower_clock(after: float, usage: Any, expected: str, clai
     told = lines(60, running=8.0, waiting=0.0, prompt_tok_s=0.0, kv_usage=usage, gen_tok_s=lambda i: (500.0 if i < 30 else after) + i % 3)
     found = verdict(throttled.RULE, store_of(gpu_samples=hot, server_samples=told), "8-15 running")
     assert (found.verdict, found.claim) == (expected, claim), found.sentence
+
+
+TENSOR: dict[str, Any] = {"tensor_parallel": 4, "split": "tensor", "other_args": "aaaaaaaa"}
+WIDE = [{"source_id": 60, "line": 1, "section": 0, "params_total_b": 8.0, "file_bytes": 16e9, "layers": 32.0, "hidden": 1024.0}]
+CUSTOM, NCCL = [1000.0, 1010.0, 990.0], [800.0, 805.0, 795.0]
+
+
+def reducing(nccl: dict[str, Any], custom: dict[str, Any], hidden: float = 1024.0) -> Any:
+    """The verdict on latency for the arm without the custom all-reduce, beside one with it."""
+    first = arm(0, "before", **{"runs": NCCL, **nccl, "settings": {**TENSOR, "custom_all_reduce": "false", **nccl.get("settings", {})}})
+    second = arm(1, "fast", **{"runs": CUSTOM, **custom, "settings": {**TENSOR, "custom_all_reduce": "true", **custom.get("settings", {})}})
+    rows = {t: first[t] + second[t] for t in first}
+    return store_of(**rows, models=[{**WIDE[0], "hidden": hidden}])
+
+
+@pytest.mark.parametrize(
+    ("nccl", "custom", "hidden", "expected"),
+    [
+        ({}, {}, 1024.0, "confirmed"),
+        ({"runs": NCCL[:1]}, {"runs": CUSTOM[:1]}, 1024.0, "fits"),
+        ({}, {}, 16384.0, "fits"),  # messages of 512 KB: bytes count
+        (
+            {"settings": {"split": "none", "tensor_parallel": 1}},
+            {"settings": {"split": "none", "tensor_parallel": 1}},
+            1024.0,
+            "not-applicable",
+        ),
+        ({"runs": [950.0, 955.0, 945.0]}, {}, 1024.0, "cannot-tell"),
+        ({}, {"settings": {"other_args": "bbbbbbbb"}}, 1024.0, "cannot-tell"),  # something without a key of its own differs too
+        ({}, {"settings": {"eager": "true"}}, 1024.0, "cannot-tell"),
+    ],
+)
+def test_the_custom_all_reduce_on_and_off(nccl: dict[str, Any], custom: dict[str, Any], hidden: float, expected: str) -> None:
+    built = reducing(nccl, custom, hidden)
+    assert verdict(link_latency.RULE, built, "before/c=16").verdict == expected
+    assert verdict(link_latency.RULE, built, "fast/c=16").verdict != "confirmed"
