@@ -1,7 +1,9 @@
 -- Cards named in the files or given, with their catalogue row: the exact name first, then the longest that begins it; memory decides
--- between cards of one name, and where it is not known all of them stand.
+-- between cards of one name, and where it is not known all of them stand. None where several machines serve and the cards of one of
+-- them are not named: they are perhaps others.
 WITH named AS (
-    SELECT DISTINCT trim(name) AS bare, memory_mib FROM main.gpus WHERE name IS NOT NULL
+    SELECT DISTINCT trim(name) AS bare, memory_mib FROM main.gpus
+    WHERE name IS NOT NULL AND NOT EXISTS (SELECT host FROM main.host_windows EXCEPT SELECT host FROM main.gpus WHERE name IS NOT NULL)
     UNION
     SELECT trim(value), NULL FROM main.given WHERE key = 'gpu.name'
 ), cards AS (

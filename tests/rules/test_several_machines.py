@@ -45,3 +45,12 @@ def test_results_of_two_machines_are_two_series() -> None:
 
     assert labels({0: "one", 1: "two"}) == ["host-1/c=8", "host-2/c=8"]  # names of machines are hidden
     assert labels({0: "one", 1: "one"}) == labels({0: "one"}) == ["c=8"]
+
+
+@pytest.mark.parametrize(("named", "known"), [(("one", "two"), True), (("one",), False)])
+def test_a_card_is_known_where_every_machine_that_serves_names_its_own(named: tuple[str, ...], known: bool) -> None:
+    requests = served([(1000.0, 1100.0)]) + served([(1200.0, 1300.0)], source_id=1)
+    cards = [{"source_id": 2, "host": host, "gpu": 0, "name": "NVIDIA GeForce RTX 3090", "memory_mib": 24576.0} for host in named]
+    store = store_of(hosts={0: "one", 1: "two"}, requests=requests, gpus=cards)
+    assert bool(store.rows_of("SELECT * FROM main.gpu_catalog_match")) == known
+    assert store_of(requests=requests, gpus=cards).rows_of("SELECT * FROM main.gpu_catalog_match")  # one machine as far as is told
