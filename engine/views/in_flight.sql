@@ -1,5 +1,6 @@
 -- How many requests are in flight, piecewise constant on the common axis, per source that tells it. Origins, best first:
--- server requests (launch to release), server statistics (running, each line until the next while the lines keep coming), client requests.
+-- server requests (launch to release), server statistics (running, each line until the next while the lines keep coming), client requests,
+-- response files, bench results that print when they ran (as many requests as they have streams, whose start and end lie up to 2 s inside).
 WITH spans AS (
     SELECT source_id, 'server requests' AS origin, coalesce(started_at, queued_at) AS began, finished_at AS ended FROM main.requests
     WHERE origin = 'server' AND finished_at > coalesce(started_at, queued_at)
@@ -55,3 +56,5 @@ WITH spans AS (
 SELECT source_id, origin, began, ended, n::DOUBLE AS n, 0.0 AS blur_s FROM counted WHERE ended > began
 UNION ALL
 SELECT source_id, origin, began, ended, n, step FROM statistics WHERE ended > began
+UNION ALL
+SELECT source_id, 'bench results', started_at, finished_at, concurrency, 2.0 FROM main.bench_steps WHERE concurrency > 0 AND finished_at > started_at

@@ -4,7 +4,7 @@
 -- or as many as ever in that source, and no more (a lone request before the load is not the load).
 WITH ranked AS (
     SELECT
-        *, CASE origin WHEN 'server requests' THEN 1 WHEN 'server statistics' THEN 2 WHEN 'client requests' THEN 3 ELSE 4 END AS rank
+        *, CASE origin WHEN 'server requests' THEN 1 WHEN 'server statistics' THEN 2 WHEN 'client requests' THEN 3 WHEN 'response files' THEN 4 ELSE 5 END AS rank
     FROM main.in_flight
 ), own AS (
     SELECT *, min(rank) OVER (PARTITION BY source_id) AS own_best, min(rank) OVER () AS best FROM ranked
@@ -48,7 +48,7 @@ WITH ranked AS (
 )
 SELECT
     *,
-    label IS NOT NULL OR window_id IN (FROM in_steps)
+    label IS NOT NULL OR window_id IN (FROM in_steps) OR origin = 'bench results'
     -- one request alone is one stream, and belongs to the step of one stream where there is exactly one
     OR (n_max = 1 AND origin = 'server requests' AND NOT EXISTS (FROM main.bench_series) AND EXISTS (FROM main.bindings WHERE label = 'c=1'))
     OR (n_max = 1 AND origin = 'server requests' AND source_id IN (SELECT source_id FROM main.step_requests) AND (SELECT count(DISTINCT series_key) FROM main.bench_series WHERE concurrency = 1) = 1) AS in_step,

@@ -70,6 +70,7 @@ def matched(*cards: tuple[str, float | None]) -> list[tuple[str, float]]:
     store.insert("gpus", pl.DataFrame(rows, schema={"gpu": pl.Int32, "name": pl.String, "memory_mib": pl.Float64}), 0)
     store.con.execute("CREATE OR REPLACE VIEW main.gpus AS SELECT * FROM raw.gpus")
     store.con.execute("CREATE OR REPLACE VIEW main.given AS SELECT * FROM raw.given")
+    store.con.execute("CREATE TABLE main.host_windows (host VARCHAR)")
     join.join(store, ("gpu_catalog_match",))
     return store.con.execute("SELECT name_pattern, mem_bw_gbs FROM main.gpu_catalog_match ORDER BY ALL").fetchall()
 
