@@ -120,3 +120,10 @@ def test_no_select_uses_a_function_that_this_duckdb_stumbles_over() -> None:
 
     for name, sql in [(v.name, join.view_sql(v.name)) for v in VIEWS] + [(r.id, r.facts) for r in load_registry().rules]:
         assert "cbrt(" not in sql, name
+
+
+def test_a_view_is_declared_after_those_it_mentions() -> None:
+    """`ls`-like order for readers, and for what makes them one by one (benchmarks/rules_at_scale.py)."""
+    place = {view.name: n for n, view in enumerate(VIEWS)}
+    late = [(v.name, m) for v in VIEWS for m in join.mentioned(join.view_sql(v.name)) | {*v.needs} if place.get(m, -1) > place[v.name]]
+    assert not late
