@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from .arrow import Arrow
 from .line_format import LineFormat
 from .match import MAX_REJECTS, Hits, Matched, Matcher
 from .parser import Counts
@@ -41,16 +42,6 @@ class Reading:
     tables: dict[str, int] = field(default_factory=dict)
     reason: str = ""
     clock: str | None = None
-
-
-class _Arrow:
-    """Hands a frame to DuckDB through the Arrow C stream alone, so that no pyarrow is needed."""
-
-    def __init__(self, frame: pl.DataFrame) -> None:
-        self._frame = frame
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self._frame.__arrow_c_stream__(requested_schema)
 
 
 def read(
@@ -254,7 +245,7 @@ class Task:
 
     def _insert(self, target: str, frame: pl.DataFrame) -> None:
         name = self.tables.get(target)
-        self.con.register("gv_incoming", _Arrow(frame))
+        self.con.register("gv_incoming", Arrow(frame))
         try:
             if name is None:
                 name = self.tables[target] = f"gv_staged_{self.serial}_{len(self.tables)}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import polars as pl
 
+from .arrow import Arrow
 from .privacy import Hider
 from .tables import TABLES, Column, ddl, table
 
@@ -34,16 +35,6 @@ OWN = {  # which step a source is from: as the user states it, and as its folder
 }
 FEW, MANY = 1_000, 50_000  # rows that wait: of one frame, of all
 FEW_TO_JOIN = 5_000  # any two tables of these, joined row by row, are done in a second
-
-
-class _Arrow:
-    """Hands a frame to DuckDB through the Arrow C stream alone, so that no pyarrow is needed."""
-
-    def __init__(self, frame: pl.DataFrame) -> None:
-        self._frame = frame
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self._frame.__arrow_c_stream__(requested_schema)
 
 
 class Store:
@@ -123,7 +114,7 @@ class Store:
     def _write(self, target: str, frame: pl.DataFrame) -> None:
         columns = {c.name: c for c in table(target).columns}
         picked = ", ".join(_finite(columns[name]) for name in frame.columns)
-        self._con.register("incoming", _Arrow(frame))
+        self._con.register("incoming", Arrow(frame))
         try:
             self._con.execute(f"INSERT INTO raw.{target} ({', '.join(frame.columns)}) SELECT {picked} FROM incoming")
         finally:
@@ -131,7 +122,7 @@ class Store:
 
     def append(self, target: str, frame: pl.DataFrame) -> None:
         """Append to a table of the engine's own (not a declared one), columns in order."""
-        self.con.register("incoming", _Arrow(frame))
+        self.con.register("incoming", Arrow(frame))
         try:
             self.con.execute(f"INSERT INTO {target} SELECT * FROM incoming")
         finally:

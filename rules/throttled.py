@@ -33,7 +33,7 @@ from ..engine.rule import CAUSE, STATE, Experiment, Limit, Rival, Route, Rule
 
 FACTS = """
 WITH loaded AS MATERIALIZED (
-    FROM main.held_clocks
+    SELECT * EXCLUDE (t, time) FROM main.held_clocks
 ), free AS (
     -- the unflagged clock of every card that works, whatever the scope, with how much it works
     SELECT host, gpu, median(sm_clock) AS sm_ref, median(mem_clock) AS mem_ref, avg(util_gpu) AS util
