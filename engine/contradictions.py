@@ -1,5 +1,5 @@
 """Facts that the user or a file name states against what the files say: the files win, and the difference is told as input quality. So is
-a server's log that is of another run than the sweep beside it."""
+a server's log that nothing ties to the sweep beside it."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ WHERE w.n_max > n.concurrency GROUP BY n.source_id, n.label ORDER BY n.source_id
 _STRANGE = """
 SELECT x.source_id, any_value(x.why) AS why, count(*) AS n, any_value(s.name) AS sweep
 FROM main.strange_servers x JOIN (SELECT DISTINCT series_key, source_id FROM main.bench_series) b USING (series_key) JOIN raw.sources s ON s.source_id = b.source_id
-GROUP BY x.source_id ORDER BY x.source_id
+WHERE x.against GROUP BY x.source_id ORDER BY x.source_id
 """
 
 
 def note_contradictions(store: Store) -> None:
     """A quality row for every stated fact, every name of a step, and every pair of a log and a sweep, that a file contradicts."""
     for row in store.rows_of(_STRANGE):
-        text = f"another run than the sweep in {row['sweep']}: {row['why']}. What this log says of its server does not count for the sweep"
+        text = f"nothing shows that this log is of the same run as the sweep in {row['sweep']}: {row['why']}. What it says of its server does not count for the sweep"
         store.con.execute(
-            "INSERT INTO raw.quality (source_id, kind, n, note) VALUES (?, 'another-run', ?, ?)", [row["source_id"], row["n"], text]
+            "INSERT INTO raw.quality (source_id, kind, n, note) VALUES (?, 'perhaps-another-run', ?, ?)", [row["source_id"], row["n"], text]
         )
     for row in store.rows_of(_NAMED):
         text = f"its name says {row['label']}, but {row['n']:g} requests run at a time in it: the name is not used"

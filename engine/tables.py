@@ -439,7 +439,9 @@ VIEWS: tuple[View, ...] = (
     View("counter_means", "Waiting and service of a request in the mean, by the counters of a server between two scrapes."),
     View("server_settings", "Settings of servers, with what other files say about them.", needs=("server_config",)),
     View("server_limits", "How many requests each server run takes at once by its own log."),
-    View("strange_servers", "Server runs that cannot be the one behind the steps of a series.", needs=("bench_series",)),
+    View(
+        "strange_servers", "Server runs that nothing ties to the steps of a series, and what speaks against them.", needs=("bench_series",)
+    ),
     View("config_in_scope", "One value per setting and scope, with its origin."),
     View("model_devices", "How many cards the model runs on, as far as a log or the user tells."),
     View("serving_cards", "The cards of a recording that may serve, and how many are missing or too many.", needs=("samples_in_load",)),

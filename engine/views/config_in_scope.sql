@@ -1,5 +1,5 @@
 -- One value per scope and key. A logged value beats a given one, a given one beats the default of a build. Several servers or runs
--- that disagree give an interval. A log that cannot be the one behind a sweep is of another run: estimated.
+-- that disagree give an interval. A log that nothing ties to a sweep is perhaps another run's: estimated.
 WITH benches AS (
     -- a benchmark's own settings hold for its own steps and for nothing else
     SELECT DISTINCT source_id FROM main.bench_steps

@@ -1,9 +1,10 @@
--- Server runs that cannot be the one behind the steps of a series, so that what they print is another run's: the series says how long each
--- step took and none of the log's requests fit; or the log never shows half as many requests at a time as the series has streams (or as
--- the server has slots); or both have times on one axis and do not meet.
+-- Server runs that nothing ties to the steps of a series, so that what they print is perhaps another run's. `against`: something speaks
+-- against it: both have times on one axis and do not meet; or the series says how long each step took, and none of the log's requests fit
+-- (a log shorter than any step is perhaps an excerpt); or the log never shows half as many requests at a time as the series has streams
+-- (or the server slots). Otherwise its requests have no times to compare.
 WITH series AS (
     SELECT
-        s.series_key, max(b.concurrency) AS c_max, bool_and(coalesce(b.wall_s > 0, FALSE)) AS tells_walls,
+        s.series_key, max(b.concurrency) AS c_max, bool_and(coalesce(b.wall_s > 0, FALSE)) AS tells_walls, min(b.wall_s) AS wall_least,
         CASE WHEN bool_and(b.started_at IS NOT NULL AND c.offset_s IS NOT NULL AND NOT coalesce(c.estimated, FALSE)) THEN min(b.started_at - c.uncertainty_s) END AS began,
         max(b.finished_at + c.uncertainty_s) AS ended
     FROM main.bench_series s JOIN main.bench_steps b USING (source_id, line, concurrency) LEFT JOIN main.clocks c USING (source_id) GROUP BY s.series_key
@@ -15,10 +16,10 @@ WITH series AS (
     FROM main.in_flight f JOIN main.clocks c USING (source_id) WHERE f.origin LIKE 'server%' AND f.n >= 1 GROUP BY f.source_id
 ), runs AS (
     -- launch and release of requests can be compared with a step; statistics cannot
-    SELECT source_id, coalesce(run, 0) AS run, count(started_at) FILTER (origin = 'server' AND status = 'ok' AND finished_at IS NOT NULL) > 0 AS launches
+    SELECT source_id, coalesce(run, 0) AS run, count(started_at) FILTER (origin = 'server' AND status = 'ok' AND finished_at IS NOT NULL) > 0 AS launches, TRUE AS requests
     FROM main.requests WHERE origin = 'server' GROUP BY ALL
     UNION
-    SELECT DISTINCT source_id, coalesce(run, 0), FALSE FROM main.server_samples
+    SELECT DISTINCT source_id, coalesce(run, 0), FALSE, FALSE FROM main.server_samples
         WHERE source_id NOT IN (SELECT source_id FROM main.requests WHERE origin = 'server')
 ), found AS (
     SELECT DISTINCT s.series_key, m.source_id, m.run
@@ -27,10 +28,21 @@ WITH series AS (
     SELECT source_id, run, max(line_hi) AS slots FROM main.server_limits GROUP BY ALL
 )
 SELECT
-    s.series_key, r.source_id, r.run,
-    CASE WHEN s.ended < l.began OR s.began > l.ended THEN 'the two do not meet in time'
-         WHEN s.tells_walls AND r.launches THEN 'no step has as many requests, as long and with as many tokens'
-         ELSE printf('%.0f requests run at a time at most, the sweep has up to %.0f', l.peak, s.c_max) END AS why
-FROM series s CROSS JOIN runs r LEFT JOIN load l USING (source_id) LEFT JOIN limits m USING (source_id, run)
-WHERE (s.series_key, r.source_id, r.run) NOT IN (FROM found)
-  AND ((s.tells_walls AND r.launches) OR l.peak < 0.5 * least(s.c_max, coalesce(m.slots, s.c_max)) OR s.ended < l.began OR s.began > l.ended)
+    *,
+    CASE WHEN apart THEN 'the two do not meet in time'
+         WHEN unfit THEN 'no step has as many requests, as long and with as many tokens'
+         WHEN few THEN printf('%.0f requests run at a time at most, the sweep has up to %.0f', peak, c_max)
+         ELSE 'its requests have no times' END AS why,
+    apart OR unfit OR few AS against
+FROM (
+    SELECT
+        s.series_key, s.c_max, r.source_id, r.run, l.peak,
+        coalesce(s.ended < l.began OR s.began > l.ended, FALSE) AS apart,
+        coalesce(s.tells_walls AND r.launches AND l.ended - l.began >= 0.9 * s.wall_least, FALSE) AS unfit,
+        -- where the times of both are known and meet, a sweep that keeps fewer in flight than it says is a finding
+        coalesce(l.peak < 0.5 * least(s.c_max, coalesce(m.slots, s.c_max)) AND (s.began IS NULL OR l.began IS NULL), FALSE) AS few,
+        r.requests AND l.peak IS NULL AS untimed
+    FROM series s CROSS JOIN runs r LEFT JOIN load l USING (source_id) LEFT JOIN limits m USING (source_id, run)
+    WHERE (s.series_key, r.source_id, r.run) NOT IN (FROM found)
+)
+WHERE apart OR unfit OR few OR untimed

@@ -59,11 +59,11 @@ def test_files_of_no_server_count_for_all() -> None:
 # --- sweeps and logs that do not belong together ------------------------------------------------------------------------------------
 
 
-def beside_a_sweep(streams: float, walls: bool = False, began: float | None = None, running: int = 2) -> Store:
+def beside_a_sweep(streams: float, walls: bool = False, began: float | None = None, running: int = 2, lasts: float = 10.0) -> Store:
     """A sweep (source 5) of `streams` beside the log of source 0, which runs `running` requests at a time and names its model."""
     step = {"source_id": 5, "line": 3, "concurrency": streams, "aggregate_tok_s": 100.0, "wall_s": 60.0 if walls else None}
     times = {"started_at": began, "finished_at": began + 60} if began is not None else {}
-    spans = [(1000.0 + 0.1 * n, 1010.0) for n in range(running)]
+    spans = [(1000.0 + 0.1 * n, 1000.0 + lasts) for n in range(running)]
     started = [{**row, "line": 1, "server": "llama.cpp"} for row in config(slots=8)]
     return store_of(
         requests=served(spans), models=[{**SIZED, "source_id": 0, "line": 1}], bench_steps=[{**step, **times}], server_config=started
@@ -77,7 +77,8 @@ def beside_a_sweep(streams: float, walls: bool = False, began: float | None = No
         (beside_a_sweep(4), 8.0),  # half of them: the tail of a short run
         (beside_a_sweep(8), None),  # the log never shows a quarter of them
         (beside_a_sweep(64, running=8), 8.0),  # no more slots than that
-        (beside_a_sweep(2, walls=True), None),  # no such step of 60 s in the log
+        (beside_a_sweep(2, walls=True, lasts=70.0), None),  # no such step of 60 s in the log
+        (beside_a_sweep(2, began=995.0, running=1), 8.0),  # at the same time: fewer in flight is a finding, not another run
         (beside_a_sweep(2, began=995.0), 8.0),
         (beside_a_sweep(2, began=5000.0), None),  # at another time
     ],
@@ -90,3 +91,17 @@ def test_a_log_of_another_run_says_nothing_about_the_sweep(store: Store, expecte
         for r in store.rows_of(f"SELECT origin FROM main.config_in_scope JOIN main.scopes USING (scope_id) WHERE label = '{label}'")
     }
     assert origins == {"logged" if expected else "estimated"}
+
+
+@pytest.mark.parametrize("timed", [True, False])
+def test_an_excerpt_and_a_log_without_times_keep_their_model_but_their_settings_are_an_estimate(timed: bool) -> None:
+    """A log of 10 s beside steps of 60 s is perhaps a piece of it; requests without times can be compared with nothing."""
+    requests = served([(1000.0, 1010.0)]) if timed else [{**served([(1.0, 2.0)])[0], "started_at": None, "finished_at": None}]
+    step = {"source_id": 5, "line": 3, "concurrency": 1.0, "aggregate_tok_s": 100.0, "wall_s": 60.0}
+    started = [{**row, "line": 1, "server": "llama.cpp"} for row in config(slots=8)]
+    store = store_of(requests=requests, models=[{**SIZED, "source_id": 0, "line": 1}], bench_steps=[step], server_config=started)
+    assert sizes(store)["c=1"] == 8.0
+    (row,) = store.rows_of(
+        "SELECT origin FROM main.config_in_scope JOIN main.scopes USING (scope_id) WHERE label = 'c=1' AND key = 'slots'"
+    )
+    assert row["origin"] == ("logged" if timed else "estimated")
