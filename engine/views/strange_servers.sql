@@ -37,7 +37,8 @@ SELECT
 FROM (
     SELECT
         s.series_key, s.c_max, r.source_id, r.run, l.peak,
-        coalesce(s.ended < l.began OR s.began > l.ended, FALSE) AS apart,
+        -- an end is computed for clocks that are guessed or their own axis too; only a known beginning says that the times can be compared
+        coalesce(s.began IS NOT NULL AND l.began IS NOT NULL AND (s.ended < l.began OR s.began > l.ended), FALSE) AS apart,
         coalesce(s.tells_walls AND r.launches AND l.ended - l.began >= 0.9 * s.wall_least, FALSE) AS unfit,
         -- where the times of both are known and meet, a sweep that keeps fewer in flight than it says is a finding
         coalesce(l.peak < 0.5 * least(s.c_max, coalesce(m.slots, s.c_max)) AND (s.began IS NULL OR l.began IS NULL), FALSE) AS few,

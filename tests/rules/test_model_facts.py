@@ -59,15 +59,23 @@ def test_files_of_no_server_count_for_all() -> None:
 # --- sweeps and logs that do not belong together ------------------------------------------------------------------------------------
 
 
-def beside_a_sweep(streams: float, walls: bool = False, began: float | None = None, running: int = 2, lasts: float = 10.0) -> Store:
+def beside_a_sweep(
+    streams: float,
+    walls: bool = False,
+    began: float | None = None,
+    running: int = 2,
+    lasts: float = 10.0,
+    zone: dict[int, str] | None = None,
+) -> Store:
     """A sweep (source 5) of `streams` beside the log of source 0, which runs `running` requests at a time and names its model."""
     step = {"source_id": 5, "line": 3, "concurrency": streams, "aggregate_tok_s": 100.0, "wall_s": 60.0 if walls else None}
     times = {"started_at": began, "finished_at": began + 60} if began is not None else {}
     spans = [(1000.0 + 0.1 * n, 1000.0 + lasts) for n in range(running)]
     started = [{**row, "line": 1, "server": "llama.cpp"} for row in config(slots=8)]
     return store_of(
-        requests=served(spans), models=[{**SIZED, "source_id": 0, "line": 1}], bench_steps=[{**step, **times}], server_config=started
-    )
+        requests=served(spans), models=[{**SIZED, "source_id": 0, "line": 1}], bench_steps=[{**step, **times}], server_config=started,
+        zone=zone,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -81,6 +89,10 @@ def beside_a_sweep(streams: float, walls: bool = False, began: float | None = No
         (beside_a_sweep(2, began=995.0, running=1), 8.0),  # at the same time: fewer in flight is a finding, not another run
         (beside_a_sweep(2, began=995.0), 8.0),
         (beside_a_sweep(2, began=5000.0), None),  # at another time
+        (beside_a_sweep(2, began=5000.0, zone={0: "since-start"}), 8.0),  # a clock that nothing ties is no other time
+        (beside_a_sweep(2, began=500.0, zone={0: "since-start"}), 8.0),
+        (beside_a_sweep(2, began=5000.0, zone={5: "local"}), 8.0),  # nor is one whose zone is guessed
+        (beside_a_sweep(2, began=500.0, zone={0: "local"}), 8.0),
     ],
 )
 def test_a_log_of_another_run_says_nothing_about_the_sweep(store: Store, expected: float | None) -> None:
