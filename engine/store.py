@@ -20,11 +20,14 @@ KEPT_NAMES = ("gpus.name",)  # product names are public; other columns of class 
 
 
 # Small blocks: a trace has many small tables, and is attached to issues.
+# The files it comes from are still there: after a crash of the machine one runs it again, and waiting for the disk at each of 130
+# commits takes seconds on a slow one.
 # An ASOF join whose left side is guessed to be small would compare every pair: a guess of 1 for 50 000 rows took minutes.
 CONFIG: dict[str, Any] = {
     "threads": 2,
     "autoinstall_known_extensions": False,
     "default_block_size": 16384,
+    "fsync_mode": "NONE",
     "asof_loop_join_threshold": 0,
 }
 

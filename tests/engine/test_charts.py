@@ -287,6 +287,15 @@ def test_neither_process_imports_what_only_the_other_needs() -> None:
         assert subprocess.run([sys.executable, "-c", given + code + check], capture_output=True, text=True).stdout == "[]\n"
 
 
+def test_texts_are_measured_without_the_fonts_of_the_machine() -> None:
+    """vl-convert has one with it; the machine's would be opened for each letter, and make the same charts differ."""
+    code = "import os; from gpuverdict.engine.report.charts import drawer; drawer._warm(); print(os.environ['FONTCONFIG_FILE'])"
+    given = f"import sys; sys.path[:] = {sys.path!r}; "
+    place = subprocess.run([sys.executable, "-c", given + code], capture_output=True, text=True, check=True).stdout.strip()
+    folders = [folder.text for folder in ET.parse(place).getroot().iter("dir")]
+    assert folders and not any(Path(str(folder)).exists() for folder in folders)
+
+
 # --- absent, unknown, hostile -----------------------------------------------------------------------------------------------------
 
 

@@ -13,9 +13,10 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 from typing import IO, Any
 
-from .look import TITLES, VEGA_LITE, Drawing, picture
+from .look import TITLES, Drawing, picture
 
 READY = b"gpuverdict draws\n"
 PATIENCE_S = 60  # for the start
@@ -140,8 +141,9 @@ def serve() -> None:
 
 
 def _warm() -> None:
-    """Makes altair and vl-convert load what all charts need, while there is nothing to draw yet."""
-    import altair  # noqa: F401
-    import vl_convert
+    """Makes altair and vl-convert load what all charts need, and compile what they use, while there is nothing to draw yet."""
+    os.environ["FONTCONFIG_FILE"] = str(Path(__file__).with_name("fonts.conf"))
+    from . import sweep
 
-    vl_convert.vegalite_to_svg({"mark": "point", "data": {"values": []}}, vl_version=VEGA_LITE)
+    steps = [{"series": "", "c": c, "x": c, "r": 1.0, "n_eff": c, "decode": True, "slots_lo": 2.0, "slots_hi": 2.0} for c in (1.0, 4.0)]
+    picture("sweep", sweep.draw, [{**step, "slots_origin": None} for step in steps])
