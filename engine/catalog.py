@@ -9,6 +9,8 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from .arrow import Arrow
+
 if TYPE_CHECKING:
     import duckdb
 
@@ -69,18 +71,21 @@ def load(con: duckdb.DuckDBPyConnection, hardware: Sequence[Mapping[str, Any]] =
     """Both catalogues as tables main.catalog_gpus and main.catalog_models: numbers are DOUBLE, empty cells NULL. `gpu_key(name)` and
     `gpu_fits(name, row's name)` compare names of cards in SQL as `known_gpu` does.
 
-    `hardware` are rows of plugins for the GPU catalogue; what is no column of it is left out.
+    `hardware` are rows of plugins for the GPU catalogue; what is no column of it, or no number where one belongs, is left out.
     """
+    import polars as pl
+
     for name in ("gpus", "models"):
         columns = list(_rows(name)[0])
         rows: list[dict[str, Any]] = [*_rows(name), *({c: row.get(c) for c in columns} for row in hardware if name == "gpus")]
         text = {"name_pattern", "vendor", "arch", "power_draw_semantics", "source", "note", "notes", "name", "aliases"}
-        types = ", ".join(f"{c} {'VARCHAR' if c in text else 'DOUBLE'}" for c in columns)
-        con.execute(f"CREATE TABLE main.catalog_{name} ({types})")
-        marks = ", ".join("?" for _ in columns)
-        values = [tuple((r[c] or None) for c in columns) for r in rows]
-        sql = f"INSERT INTO main.catalog_{name} VALUES {', '.join(f'({marks})' for _ in values)}"
-        con.execute(sql, [v for row in values for v in row])
+        frame = pl.DataFrame(
+            [[r[c] or None for c in columns] for r in rows], schema=dict.fromkeys(columns, pl.String), orient="row", strict=False
+        )
+        con.register("incoming", Arrow(frame))
+        typed = ", ".join(c if c in text else f"TRY_CAST({c} AS DOUBLE) AS {c}" for c in columns)
+        con.execute(f"CREATE TABLE main.catalog_{name} AS SELECT {typed} FROM incoming")
+        con.unregister("incoming")
     con.execute(f"CREATE MACRO main.gpu_key(name) AS regexp_replace(lower(trim(name)), '{_BRANDS}', '')")
     con.execute(
         "CREATE MACRO main.gpu_fits(name, row_name) AS starts_with(gpu_key(name), gpu_key(row_name)) "

@@ -25,6 +25,15 @@ MAX_TABLE_LINES = 5_000
 
 # --- where a table may begin -------------------------------------------------------------------------------------------------------
 
+
+def _latin(pattern: str) -> str:
+    """The pattern with `\\w` for the scripts that headers are in only: compiling the tables of all others takes longer than a log."""
+    letters = "0-9A-Za-z_ß-ÿ"
+    parts = re.split(r"(\\.|\[(?:\\.|[^\]])*\])", pattern)
+    alone = {r"\w": f"[{letters}]", r"\W": f"[^{letters}]"}
+    return "".join(alone.get(part, part.replace(r"\w", letters) if part.startswith("[") else part) for part in parts)
+
+
 _S = r"|,;\t│┃║"
 _LOADS = (
     r"conc\w*|con|simultan\w*|parall\w*|streams?|slots?|users?|clients?|vus?|nutzer|benutzer|utilisateurs|usuarios|sessions|connections|"
@@ -38,7 +47,7 @@ _AROUND = (
     r"level|limit|count|rate|load|in|"
     r"simultanée?s?|concurrente?s?|parallèles|gleichzeitige?|parallele|achieved|measured|effective|mean|avg"
 )
-_HEADER = (
+_HEADER = _latin(
     rf"(?i)(?:^|[{_S}]|\s\s)[\s>*_`\"'#(]*(?:(?:{_AROUND})[\s_-]+){{0,3}}(?:{_LOADS})(?:[\s_-]+(?:{_AROUND})){{0,3}}"
     rf"(?:\s*[(\[][^)\]{_S}]{{0,40}}[)\]])?[\s*_`\"':.#]*(?:$|[{_S}]|\s\s)|^[\s>]*(?:c|n|b|bs|conc\w*|users?|streams?|"
     rf"clients?|slots?|batch)\s[^=:|]{{3,100}}$"
@@ -63,22 +72,22 @@ _KEYS = (
     r"clients|parallel|conc|batch_size|bs|c|n"
 )
 _KEYED = rf"(?i)(?:^|[\s,;(\[|])(?:{_KEYS})\s?[=:]\s?(\d{{1,6}})\b"
-_KEYED_VALUE = (
+_KEYED_VALUE = _latin(
     r"(?i)(?:agg\w*|tps|tok\w*(?:/s)?|t/s|through\w*|tput|wall\w*|ttft\w*|tpot\w*|latency\w*|"
     r"per.?stream\w*|elapsed|duration)(?:\s\(?[\w/]{1,6}\)?)?\s?[=:]\s?[~≈]?\d"
 )
-_BANNER = (
+_BANNER = _latin(
     r"(?i)^\W*(?:[a-z]+\W+){0,3}?(\d{1,6})\s+(?:concurrent|parallel|simultaneous)\s+(?:streams?|requests?|"
     r"users?|clients?|sessions?|connections?)\b"
 )
 _LEAD = r"(?:(?:results?|testing|running|run|bench\w*|tests?|level|step|sweep|case|load|with|for|at)[\s:,-]+){0,3}"
-_ALONE = (
+_ALONE = _latin(
     rf"(?i)^[\s#=>*\[(-]*{_LEAD}(?:(?:(?:max )?concurrency(?: level)?|concurrent (?:users|requests|streams|clients)|n_parallel|"
     r"streams|users|clients|"
     r"parallel(?: requests)?|conc|c|n)\s*[:=]\s*(\d{1,6})|(?:concurrency(?: level)?|concurrent (?:users|requests|streams|clients))"
     r"\s+(\d{1,6}))[\s=*\])#:.-]*$"
 )
-_SUFFIXED = (
+_SUFFIXED = _latin(
     r"(?i)^\s*[\w.-]*(?:tps|tok_?s|throughput|tput|agg\w*|per_stream\w*|ttft\w*|latency\w*|"
     r"wall\w*)[\w.-]*[_-](?:n|c|conc|x)(\d{1,6})\s*[:=]"
 )
@@ -88,7 +97,7 @@ _LED = (
     rf"[cn]\s?[=:]\s?(\d{{1,6}})|(\d{{1,6}})\s?[x×]?\s?(?:{_MANY})(?:\s(?:requests?|streams?|users?|clients?|sessions?))?)"
     r"(?:\s?[\])*_]*\s?(?::|→|=>|->|—|–|-|\||\]|\))\s+(\S.*)|\s+([~≈*]*\d.*))$"
 )
-_LED_RATE = rf"(?i)\d\*{{0,2}}\s?{_RATE}(?:\W|$)"
+_LED_RATE = _latin(rf"(?i)\d\*{{0,2}}\s?{_RATE}(?:\W|$)")
 _ROW_LOAD = (
     rf"(?i)^[\s>]*[{_S}]?[\s*_`]*((?:c|n|bs?|np|{_MANY}|concurrency|batch)\s?[=:@×x]\s?\d{{1,6}}|(?:concurrency|conc)\s\d{{1,6}}|"
     rf"\d{{1,6}}\s?[x×]?\s?(?:{_MANY})(?:\s(?:requests?|streams?|users?|clients?|sessions?))?)[\s*_`]*(?:[{_S}]|\s\s)"
@@ -97,7 +106,14 @@ _STANDING = (
     r"(?i)^[\s>]*[|│┃][\s*_`]*(?:(?:max(?:imum)?|number of|num|total|offered)[\s_-]+)?(?:concurrency(?: level)?|concurrent[\s_-](?:requests|users|streams|clients)|"
     r"parallel(?:ism| requests| streams)|simultaneous (?:requests|users|streams))[\s*_`:]*[|│┃][\s*_`]*\d{1,6}[\s*_`]*[|│┃]"
 )
-HEADING = r"(?i)^\s*(?:>\s*)*(?:#{1,6}\s+(.{1,120})|\*\*([^*|]{1,120})\*\*:?|(?:table|figure|tabelle|tableau)\s*\d*\s*[:.]\s*(.{1,120}))$"
+_MAYBE_HEADING = r"(?i)^[\s>]*(?:#|\*\*|table|figure|tabelle|tableau)"
+_HEADING = r"(?i)^\s*(?:>\s*)*(?:#{1,6}\s+(.{1,120})|\*\*([^*|]{1,120})\*\*:?|(?:table|figure|tabelle|tableau)\s*\d*\s*[:.]\s*(.{1,120}))$"
+
+
+def headings_of(lines: pl.Series) -> list[int]:
+    """Indices of headings and captions: vectorised, and looked at closely only where something begins like one."""
+    maybe = lines.str.contains(_MAYBE_HEADING).arg_true()
+    return maybe.filter(lines.gather(maybe).str.contains(_HEADING)).to_list() if len(maybe) else []
 
 
 def starts(lines: pl.Series) -> list[tuple[int, str]]:
@@ -494,5 +510,5 @@ def caption_of(lines: Sequence[str], at: int, headings: Sequence[tuple[int, str]
         if text and not text.startswith("```"):
             break
     line = next((text for i, text in reversed(headings) if i < at), before)
-    found = re.match(HEADING, line)
+    found = re.match(_HEADING, line)
     return next((g for g in found.groups() if g), "") if found else ""

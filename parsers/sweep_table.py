@@ -53,7 +53,7 @@ from ..engine.json_objects import JsonLines, json_objects
 from ..engine.json_tables import grids_of, joined
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.source import Source
-from ..engine.text_tables import HEADING, MAX_TABLE_LINES, READERS, Grid, caption_of, cut_end, starts
+from ..engine.text_tables import MAX_TABLE_LINES, READERS, Grid, caption_of, cut_end, headings_of, starts
 
 __all__ = ["PARSER"]
 
@@ -454,7 +454,7 @@ class Scan:
             new.pop()
         lines = self.left + new
         series = pl.Series("line", lines, dtype=pl.String)
-        headings = [(i, lines[i]) for i in series.str.contains(HEADING).arg_true().to_list()]
+        headings = [(i, lines[i]) for i in headings_of(series)]
         keep = len(lines) if last else max(0, len(lines) - TAIL_LINES)
         cursor = 0
         for at, kind in starts(series):

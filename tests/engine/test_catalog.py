@@ -75,6 +75,14 @@ def matched(*cards: tuple[str, float | None]) -> list[tuple[str, float]]:
     return store.con.execute("SELECT name_pattern, mem_bw_gbs FROM main.gpu_catalog_match ORDER BY ALL").fetchall()
 
 
+def test_a_plugins_card_with_a_wrong_number_costs_that_number_only() -> None:
+    store = Store()
+    catalog.load(store.con, [{"name_pattern": "Widget 9", "mem_bw_gbs": "plenty", "memory_gib": 24.0, "colour": "red"}])
+    found = store.con.execute("SELECT mem_bw_gbs, memory_gib FROM main.catalog_gpus WHERE name_pattern = 'Widget 9'").fetchall()
+    assert found == [(None, 24.0)]
+    assert store.con.execute("SELECT count(*) > 10 AND count(mem_bw_gbs) > 10 FROM main.catalog_gpus").fetchall() == [(True,)]
+
+
 def test_memory_decides_between_cards_of_one_name() -> None:
     assert matched((DESKTOP + "3060", 12288.0)) == [(DESKTOP + "3060", 360.0)]
     assert matched((DESKTOP + "3060", 8192.0)) == [(DESKTOP + "3060", 240.0)]
