@@ -70,7 +70,7 @@ def read(
         order = found.order if found.order is not None else contenders(source, [p for p in parsers if isinstance(p, LineFormat)])[0]
         late = [p for p in parsers if not isinstance(p, LineFormat) and p.name not in found.whole]
         watched = Watched(source, () if source.head().complete else late)
-        readings += read_lines(watched, order, emit, con, block)
+        readings += read_lines(watched, order, emit, con, block, found.done)
         for place, parser in enumerate(watched.found, len(found.whole)):
             around = Surroundings(source, parser.beyond)  # type: ignore[attr-defined]
             reading = run_parser(parser, around, _own_cycles(emit, place), "found far beyond the beginning of the file")
@@ -130,8 +130,12 @@ def read_lines(
     emit: Emit,
     con: duckdb.DuckDBPyConnection | None = None,
     block: int = BLOCK_BYTES,
+    done: Probe | None = None,
 ) -> list[Reading]:
-    """All line formats in one pass. Each line goes to the first format that matches it."""
+    """All line formats in one pass. Each line goes to the first format that matches it.
+
+    `done` is what the only format has found in the whole source already: nothing is looked for again.
+    """
     import duckdb
 
     own = con is None
@@ -143,7 +147,11 @@ def read_lines(
         except Exception as error:
             failed(emit, form.name, error)
     try:
-        return _pass(source, tasks, emit, con, block)
+        if done and tasks:
+            tasks[0].take_over(done, emit)
+        else:
+            _sort_out_all(source, tasks, emit, block)
+        return _finished(tasks, emit, con)
     finally:
         for task in tasks:
             task.drop()
@@ -151,14 +159,17 @@ def read_lines(
             con.close()
 
 
-def _pass(source: Readable, tasks: list[Task], emit: Emit, con: duckdb.DuckDBPyConnection, block: int) -> list[Reading]:
-    from .line_clock import settle
-
+def _sort_out_all(source: Readable, tasks: list[Task], emit: Emit, block: int) -> None:
     try:
         for records, blank, lines in _ahead(records_of(source, [t.matcher for t in tasks], block)):
             sort_out(records, blank, lines, tasks, emit)
     except Exception as error:  # the file went away, or its compressed stream is broken: what was read so far counts
         quality(emit, "read-failed", 1, f"the source could be read only in part ({type(error).__name__})")
+
+
+def _finished(tasks: list[Task], emit: Emit, con: duckdb.DuckDBPyConnection) -> list[Reading]:
+    from .line_clock import settle
+
     live = [t for t in tasks if t.alive and t.tables]
     for task in live:
         task.drop_unstamped()
@@ -187,7 +198,7 @@ def _ahead(blocks: Iterator[T]) -> Iterator[T]:
 
 
 class Probe:
-    """A line format that looks without keeping: counts and line numbers only."""
+    """A line format that looks at the head of a source; what it matched is kept for a task that would find just that again."""
 
     def __init__(self, matcher: Matcher) -> None:
         self.matcher = matcher
@@ -195,9 +206,11 @@ class Probe:
         self.alive = True
         self.lines: set[int] = set()
         self.kinds: dict[int, int] = {}
+        self.kept: list[tuple[Matched, pl.DataFrame]] = []
 
     def stage(self, block: Matched, rows: pl.DataFrame) -> None:
         """Remember which lines were of which kind."""
+        self.kept.append((block, rows))
         self.lines.update(rows["idx"].to_list())
         for k, n in rows.group_by("k").len().rows():
             self.kinds[k] = self.kinds.get(k, 0) + n
@@ -242,6 +255,16 @@ class Task:
             parts.setdefault(line.into, []).append(values)
         for target, frames in parts.items():
             self._insert(target, pl.concat([_shape(f, self.columns[target]) for f in frames]))
+
+    def take_over(self, probe: Probe, emit: Emit) -> None:
+        """Stage what a probe of the same format has found in the whole source."""
+        self.matcher, self.reading.counts = probe.matcher, probe.counts
+        try:
+            for block, rows in probe.kept:
+                self.stage(block, rows)
+        except Exception as error:
+            self.alive = False
+            failed(emit, self.form.name, error)
 
     def _insert(self, target: str, frame: pl.DataFrame) -> None:
         name = self.tables.get(target)

@@ -41,6 +41,7 @@ class Recognition:
     reasons: dict[str, str] = field(default_factory=dict)
     runner_up: str | None = None
     order: list[LineFormat] | None = None  # the line formats that may take part, in order; None: not asked
+    done: Probe | None = None  # where one line format takes part and the head is all of the source: what it found in it
     nearest: str | None = None
     missing: str | None = None
 
@@ -68,6 +69,8 @@ def recognise(source: Readable, parsers: Sequence[Parser | LineFormat], emit: Em
         return found
     found.order, probes = contenders(source, [p for p in parsers if isinstance(p, LineFormat)])
     near = _line_claims(probes, found)
+    if source.head().complete and len(found.order) == 1:
+        found.done = next((p for p in probes if p.matcher.form is found.order[0] and p.alive), None)
     found.runner_up = found.runner_up or (found.lines[0] if found.exclusive and found.lines else None)
     if not found.parsers and (refusals or near):
         found.nearest, refusal = max(refusals + near, key=lambda r: (r[1].nearness, r[0]))

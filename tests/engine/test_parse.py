@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import duckdb
 import polars as pl
 import pytest
 from gpuverdict.engine.line_format import Int, Line, LineFormat, Num, Stamp, Word
+from gpuverdict.engine.match import Matcher
 from gpuverdict.engine.parse import read, read_lines
 from gpuverdict.engine.parser import Claim, Counts, Sample
 from gpuverdict.engine.peel import outer_times, peel, read_time
+from gpuverdict.engine.recognise import recognise
 from gpuverdict.engine.source import Source
 from gpuverdict.engine.testing import check_counts, rows_of, same_rows
 from hypothesis import given, settings
@@ -234,6 +238,46 @@ def test_a_broken_format_or_parser_is_a_quality_row_and_nothing_else_is_lost() -
     notes = [str(q["note"]) for q in got["quality"] if q["kind"] == "parser-failed"]
     assert {n.split()[0] for n in notes} == {"bad", "bad-sql", "raises"} and not any("secret" in n for n in notes)
     assert {r.parser for r in readings} == {"raises", "bad-sql", "toy"}
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "stat: running=2",
+                "stat: broken",
+                "slot id 4 |",
+                "decode time = 1.0 ms / 3 tokens",
+                "engine starts",
+                "",
+                "nothing to do",
+                "hello",
+            ]
+        ),
+        max_size=9,
+    ),
+    st.booleans(),
+)
+def test_what_the_look_at_a_whole_source_found_is_what_reading_it_finds(lines: list[str], ended: bool) -> None:
+    text = "\n".join(lines) + "\n" * ended
+    source, formats = Source.from_text(text), [TOY]
+    found = recognise(source, formats)
+    assert (found.done is None) == (not found.order)
+    told: dict[str, Any] = {}
+    again: dict[str, Any] = {}
+    first = read(source, formats, lambda t, f: told.setdefault(t, []).extend(f.to_dicts()), recognition=found)
+    found.done = None
+    second = read(source, formats, lambda t, f: again.setdefault(t, []).extend(f.to_dicts()), recognition=found)
+    assert told == again and first == second
+
+
+def test_a_short_source_is_matched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls, match = [], Matcher.match
+    monkeypatch.setattr(Matcher, "match", lambda self, *a: calls.append(1) or match(self, *a))  # type: ignore[func-returns-value]
+    got: dict[str, int] = {}
+    read(Source.from_text("stat: running=1 \n"), [TOY], lambda t, f: got.update({t: f.height}))
+    assert got["server_samples"] == 1 and len(calls) == 1
 
 
 def test_a_source_that_breaks_off_keeps_what_was_read() -> None:

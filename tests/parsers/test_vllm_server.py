@@ -18,7 +18,17 @@ CONFIG = (
     "max_seq_len=4096, tensor_parallel_size={tp}, pipeline_parallel_size={pp}, data_parallel_size={dp}, "
     "quantization=None, device_config={device})\n"
 )
-DERIVED = ("slots", "split", "kv_tokens", "version", "weights_gib_per_rank", "kv_gib_per_rank", "device_mem_gib", "origin")
+DERIVED = (
+    "slots",
+    "split",
+    "kv_tokens",
+    "version",
+    "weights_gib_per_rank",
+    "kv_gib_per_rank",
+    "device_mem_gib",
+    "custom_all_reduce",
+    "origin",
+)
 
 
 def stats(second: int = 0, running: int = 4, waiting: int = 0, engine: int | str = 0, file: str = "loggers.py:127") -> str:
