@@ -175,9 +175,7 @@ def _read_one(store: Store, source: Source, registry: Registry, counts: list[dic
         return row
     date_lines.tell_times(store, source)
     _take(row, source, readings, found)
-    row.rows = {
-        table: n for (source_id, table), n in store.rows.items() if source_id == source.source_id and table not in ("clocks", "quality")
-    }
+    row.rows = store.rows_from(source.source_id)
     counts += [_counts(r, source) for r in readings]
     for reading in readings:
         if reading.counts.rejects:

@@ -119,12 +119,12 @@ def _write(store: Store, clocks: dict[int, Clock]) -> None:
         "CREATE TABLE main.clocks (source_id INTEGER, line BIGINT, kind VARCHAR, resolution_s DOUBLE, offset_s DOUBLE, uncertainty_s DOUBLE, "
         "method VARCHAR, interval_s DOUBLE, estimated BOOLEAN)"
     )
-    for c in clocks.values():
-        row = [c.source_id, c.line, c.kind, c.resolution_s, c.offset_s, c.uncertainty_s, c.method, c.interval_s, c.estimated]
-        store.con.execute("INSERT INTO main.clocks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
-    for declared in TABLES:
-        if declared.name != "clocks":
-            store.con.execute(f"CREATE VIEW main.{declared.name} AS {_aligned(declared.name, declared.times)}")
+    kept = ("source_id", "line", "kind", "resolution_s", "offset_s", "uncertainty_s", "method", "interval_s", "estimated")
+    rows = [{name: getattr(clock, name) for name in kept} for clock in clocks.values()]
+    if rows:  # all at once: a folder may hold thousands of responses
+        store.con.execute("INSERT INTO main.clocks BY NAME SELECT unnest(?, recursive := true)", [rows])
+    views = [f"CREATE VIEW main.{t.name} AS {_aligned(t.name, t.times)}" for t in TABLES if t.name != "clocks"]
+    store.con.execute(";".join(views))
 
 
 def source_time(name: str) -> str:

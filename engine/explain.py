@@ -71,9 +71,7 @@ def _entry(store: Store, source: Source, parsers: Sequence[Any]) -> dict[str, An
     date_lines.tell_times(store, source)
     readings = sorted(readings, key=lambda r: (-r.counts.matched, -r.counts.near_miss, r.parser))
     telling = [r for r in readings if r.counts.matched]
-    rows = {
-        table: n for (source_id, table), n in store.rows.items() if source_id == source.source_id and table not in ("clocks", "quality")
-    }
+    rows = store.rows_from(source.source_id)
     entry = _blank(shown, _why_not(found, readings, parsers))
     lines = max((r.counts.lines for r in readings), default=0)
     matched, near = sum(r.counts.matched for r in readings), sum(r.counts.near_miss for r in readings)

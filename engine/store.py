@@ -51,7 +51,7 @@ class Store:
         self._waiting: dict[tuple[str, tuple[tuple[str, pl.DataType], ...]], list[pl.DataFrame]] = {}
         self._n_waiting = 0
         self.hider = hider or Hider()
-        self.rows: dict[tuple[int, str], int] = {}
+        self._counted: dict[int, dict[str, int]] = {}
         made = [*(ddl("raw", declared) for declared in TABLES), *(f"CREATE TABLE main.{name} ({columns})" for name, columns in OWN.items())]
         # in one go: between two, a busy thread would have Python's lock for 5 ms
         self.con.execute(";".join(["SET TimeZone = 'UTC'", "CREATE SCHEMA raw", *made]))
@@ -72,7 +72,7 @@ class Store:
 
     def fit_plans(self) -> None:
         """On a few rows, planning the joins and sharing them between threads takes longer than the joins."""
-        few = sum(self.rows.values()) < FEW_TO_JOIN
+        few = sum(n for rows in self._counted.values() for n in rows.values()) < FEW_TO_JOIN
         self.con.execute(f"SET threads = {1 if few else CONFIG['threads']}")
         self.con.execute("SET disabled_optimizers = 'join_order'" if few else "RESET disabled_optimizers")
 
@@ -85,11 +85,16 @@ class Store:
         def emit(target: str, frame: pl.DataFrame) -> None:
             if frame.height:
                 self.insert(target, frame, source_id)
-                self.rows[source_id, target] = self.rows.get((source_id, target), 0) + frame.height
+                counted = self._counted.setdefault(source_id, {})
+                counted[target] = counted.get(target, 0) + frame.height
                 if on_rows:
                     on_rows(target, frame.height)
 
         return emit
+
+    def rows_from(self, source_id: int) -> dict[str, int]:
+        """Table -> rows that a source gave; what is said about it (clocks, quality) is not counted."""
+        return {target: n for target, n in self._counted.get(source_id, {}).items() if target not in ("clocks", "quality")}
 
     def insert(self, target: str, frame: pl.DataFrame, source_id: int | None = None) -> None:
         """Append rows. Unknown columns are an error that names them; missing ones are NULL; NaN and infinity become NULL."""

@@ -436,7 +436,11 @@ VIEWS: tuple[View, ...] = (
     View("client_requests_in_scope", "Requests as a client or saved responses tell them, per scope.", needs=("requests",)),
     View("server_in_scope", "Server statistics per scope.", needs=("server_samples",)),
     View("scope_servers", "Which server runs speak of a scope, and how they are tied to it."),
-    View("counter_means", "Waiting and service of a request in the mean, by the counters of a server between two scrapes."),
+    View(
+        "counter_means",
+        "Waiting and service of a request in the mean, by the counters of a server between two scrapes.",
+        needs=("server_events",),
+    ),
     View("server_settings", "Settings of servers, with what other files say about them.", needs=("server_config",)),
     View("server_limits", "How many requests each server run takes at once by its own log."),
     View(
@@ -461,7 +465,11 @@ VIEWS: tuple[View, ...] = (
     View("model_cards", "On how many cards one copy of the model runs, and how many copies there are."),
     View("card_bandwidth", "Memory bandwidth of one card, by the clock under load where it is logged."),
     View("roofs", "Bytes of one pass and the bandwidth that serves it, as intervals."),
-    View("longest_idle", "The longest stretch in which the cards of a scope do nothing, and what else is known of it."),
+    View(
+        "longest_idle",
+        "The longest stretch in which the cards of a scope do nothing, and what else is known of it.",
+        needs=("idle_stretches",),
+    ),
     View("step_bytes", "Bytes that one decode step moves, as an interval."),
     View("link_load", "What the link between the cards has to carry, and over what."),
     View("budget", "The time of one decode step and what could fill it, as intervals."),

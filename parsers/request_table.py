@@ -21,6 +21,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
@@ -48,6 +49,7 @@ _ROLES = {
 _NOT_ONE = re.compile(r"(?i)\b(?:p\d\d|mean|avg|median|aggregate|agg|throughput|max|min|std)\b")
 
 
+@lru_cache(4096)
 def _role(name: str) -> tuple[str, float | None]:
     """(role, seconds per unit or None) of a column, "" for one that is passed over."""
     text = re.sub(r"[\s_.-]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name.strip().strip('"'))).lower().strip()
