@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -106,7 +108,8 @@ def analyze(
     _looks_for_little_garbage()
     drawer = _drawer(out)
     try:
-        _analyze_or_say(paths, out, drawer, form, gate, timings, quiet, debug, options)
+        with _messages(debug):
+            _analyze(paths, out, drawer, form, gate, timings, quiet, options)
     except KeyboardInterrupt:
         sys.exit(130)
     finally:
@@ -114,32 +117,15 @@ def analyze(
             drawer.close()
 
 
-def _analyze_or_say(
-    paths: tuple[str, ...],
-    out: Path | None,
-    drawer: Drawer | None,
-    form: str,
-    gate: str | None,
-    timings: bool,
-    quiet: bool,
-    debug: bool,
-    options: dict[str, Any],
-) -> None:
+@contextmanager
+def _messages(debug: bool) -> Iterator[None]:
     """What goes wrong becomes a message and an exit code."""
-    from .analyze import NothingReadable, Settings
+    from .analyze import NothingReadable
     from .given import GivenError
     from .write import CannotWrite
 
-    settings = Settings(
-        given=options["given"],
-        config=options["config"],
-        tz=options["tz"],
-        offsets=options["offsets"],
-        limits=options["limits"],
-        reveal=frozenset(options["reveal"]),
-    )
     try:
-        _analyze(paths, settings, out, drawer, form, gate, timings, quiet)
+        yield
     except GivenError as problem:
         raise click.UsageError(str(problem)) from None
     except (NothingReadable, CannotWrite) as problem:
@@ -165,19 +151,21 @@ def _drawer(out: Path | None) -> Drawer | None:
 
 def _analyze(
     paths: tuple[str, ...],
-    settings: Settings,
     out: Path | None,
     drawer: Drawer | None,
     form: str,
     gate: str | None,
     timings: bool,
     quiet: bool,
+    options: dict[str, Any],
 ) -> None:
     import shutil
 
+    from .analyze import Settings
     from .analyze import analyze as run
     from .write import prepare, write
 
+    settings = Settings(**{**options, "reveal": frozenset(options["reveal"])})
     _stays_interruptible()
     build = prepare(out) if out else None
     try:
