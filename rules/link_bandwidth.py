@@ -1,4 +1,4 @@
-"""Is the link between the cards full?
+"""Is the link between the cards, or to the host, full?
 
 What it finds
     Whether moving bytes between cards takes most of the time: the wire, or the path that collectives take over it. Of one card, whose
@@ -64,7 +64,7 @@ RULE = Rule(
     id="link-bandwidth",
     claim=CAUSE,
     about="the link between the cards",
-    question="Is the link between the cards full?",
+    question="Is the link between the cards, or to the host, full?",
     scopes=("trace", "step", "regime"),
     facts=FACTS,
     limits={
