@@ -204,7 +204,7 @@ def _looks_for_little_garbage() -> None:
     import atexit
     import gc
 
-    gc.set_threshold(20_000, 20, 20)
+    gc.set_threshold(200_000, 20, 20)
     atexit.register(gc.freeze)
 
 
