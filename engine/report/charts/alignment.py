@@ -127,7 +127,7 @@ def draw(data: dict[str, Any]) -> Drawing:
                 base.mark_bar(height=11, **look).encode(x2=alt.X2("x2:Q")),
                 base.mark_tick(thickness=2, height=11, color=look["fill"]),
             ]
-    texts = [{"row": n, "x": 0, "name": _name(row), "how": _cut(_tie(row, began), 80)} for n, row in enumerate(rows)]
+    texts = [{"row": n, "x": 0, "name": _name(row), "how": _cut(_tie(row, began), 72)} for n, row in enumerate(rows)]
     words = alt.Chart(alt.Data(values=texts)).encode(y=y, x=alt.XValue(0))
     layers.append(words.mark_text(align="left", dy=-27, fontSize=12, color=LIGHT["fg"]).encode(text=alt.Text("name:N")))
     layers.append(words.mark_text(align="left", dy=-13, fontSize=11, color=LIGHT["muted"]).encode(text=alt.Text("how:N")))

@@ -55,9 +55,9 @@ def draw(found: Sequence[dict[str, Any]]) -> Drawing:
     ]
     lines = [{"name": r["name"], "line": line} for r in rows for line in r["lines"]]
     memory = [r["lines"] for r in rows if r["key"] == "mbu"]
-    means = [f" (memory: below {100 * low:g} % not the main cost, from {100 * high:g} % the limit)" for low, high in memory[:1]]
+    means = [f"memory: below {100 * low:g} % not the main cost, from {100 * high:g} % the limit" for low, high in memory[:1]]
     axis = alt.Axis(format="%", tickCount=6)
-    x = alt.X("low:Q", title="share of the ceiling" + "".join(means), scale=alt.Scale(domain=[0, top], nice=False), axis=axis)
+    x = alt.X("low:Q", title=["share of the ceiling", *means], scale=alt.Scale(domain=[0, top], nice=False), axis=axis)
     y = alt.Y("name:N", sort=[r["name"] for r in rows], axis=None)
     base = alt.Chart(alt.Data(values=bars)).encode(x=x, y=y)
     spans = base.mark_bar(height=12, minBandSize=2, fill=SERIES[0], opacity=0.85).encode(x2=alt.X2("high:Q"))
