@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING
 from ..engine.json_objects import Json, JsonLines, json_objects, nested, num
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import middle, send_clock, send_oddities
-from ..engine.streams import by_stream, numbered_lines, plain_head
+from ..engine.streams import bare_lines, by_stream, numbered_lines, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -404,9 +404,9 @@ class AmdSmi:
         head = plain_head(head)
         if _is_json(head.text):
             return Claim(92, "JSON of amd-smi")
-        if not re.search(r"(?m)GFX_UTIL|GFX%|VRAM_US|GPU\s+(?:XCP\s+)?POWER|^(?:timestamp,)?gpu,", head.text):
+        if not re.search(r"(?m)GFX_UTIL|GFX%|VRAM_US|GPU\s+(?:XCP\s+)?POWER|^[#>\s]*(?:timestamp,)?gpu,", head.text):
             return None
-        lines = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", x).strip("`> \t\r") for x in head.text.split("\n")[:20_000]]
+        lines = [x for x in bare_lines(head.text) if x]
         headers = [k for k, x in enumerate(lines) if re.match(_HEADER, x) or re.match(_CSV, x)]
         if not headers:
             return None

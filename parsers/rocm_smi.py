@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import send_oddities
-from ..engine.streams import by_stream, numbered_lines, plain_head
+from ..engine.streams import bare_lines, by_stream, numbered_lines, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -381,7 +381,7 @@ class RocmSmi:
             return Claim(90, "CSV of rocm-smi")
         if not re.search(rf"(?m){_HEADER}", text):
             return None
-        lines = [x.strip("`> \t\r") for x in text.split("\n")[:20_000]]
+        lines = bare_lines(text)
         if not any(re.search(_ROW, x) for x in lines):
             return Refusal(55, "a header of rocm-smi without a row that fits it")
         foreign = any(x and not re.search(rf"{_ROW}|{_HEADER}|{_FRAME}", x) for x in lines[:-1])

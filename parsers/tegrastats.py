@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import middle, send_clock, send_oddities
-from ..engine.streams import by_stream, numbered_lines, plain_head
+from ..engine.streams import bare_lines, by_stream, numbered_lines, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -177,8 +177,7 @@ class Tegrastats:
         """A line with the board's memory and its GPU."""
         if "GR3D" not in head.text:
             return None
-        text = plain_head(head).text
-        lines = [re.sub(r"^\s*(?:>\s?)+", "", x) for x in text.split("\n")[:20_000]]
+        lines = bare_lines(plain_head(head).text)
         if not any(_BOTH.match(x) for x in lines):
             return None
         foreign = any(re.search(r"\w", x) and not re.match(_LINE, x) for x in lines)

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import middle, send_clock, send_oddities
-from ..engine.streams import by_stream, numbered_lines, plain_head
+from ..engine.streams import bare_lines, by_stream, numbered_lines, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -227,7 +227,7 @@ class XpuSmiDump:
         """The header with a column that is read, and a row below it."""
         if "DeviceId" not in head.text:
             return None
-        lines = [re.sub(r"^\s*(?:>\s?)+", "", x).strip("` \t\r") for x in plain_head(head).text.split("\n")[:20_000]]
+        lines = bare_lines(plain_head(head).text)
         if not any(re.match(_HEADER, x) and _columns(x) for x in lines):
             return None
         if not any(re.match(_ROW, x) for x in lines):

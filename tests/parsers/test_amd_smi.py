@@ -69,6 +69,16 @@ def test_not_amd_smi() -> None:
     assert rows(HEAD + "  0  199 W    103 °C      199 %   1920 MHz\n")[0]["util_gpu"] is None
 
 
+def test_a_header_that_stands_apart_or_in_a_comment() -> None:
+    row = "  0   11 W     43 °C      84 %   1814 MHz"
+    for text in (f"{HEAD}\n{row}\n", f"# {HEAD}# {row}\n", f"// {HEAD}// {row}\n"):
+        assert isinstance(claim(text), Claim), text
+        assert [(r["gpu"], r["power_w"], r["util_gpu"]) for r in rows(text)] == [(0, 11, 84)]
+    stamped = "#TIMESTAMP  GPU  XCP  POWER\n#1786038263    0    0  123 W\n#1786038265    0    0  124 W\n"
+    assert isinstance(claim(stamped), Claim)
+    assert [(r["time"], r["power_w"]) for r in rows(stamped)] == [(1786038263.0, 123), (1786038265.0, 124)]
+
+
 # ---------------------------------------------------------------- open-ended input
 
 (

@@ -83,6 +83,13 @@ def test_csv_rows_that_do_not_fit() -> None:
     assert [(r["gpu"], r["util_gpu"]) for r in rows(text)] == [(0, 5)] and rows_of(PARSER, text)[1].near_miss == 1
 
 
+def test_pasted_into_a_comment() -> None:
+    head = "# GPU  Temp (DieEdge)  AvgPwr  SCLK    MCLK     Fan  Perf  PwrCap  VRAM%  GPU%\n"
+    text = head + "# 0    33.0c           37.0W   300Mhz  1200Mhz  0%   auto  290.0W    0%   7%\n"
+    assert isinstance(PARSER.claims(Source.from_text(text, "sample.txt").head()), Claim)
+    assert [(r["gpu"], r["util_gpu"]) for r in rows_of(PARSER, text)[0]["gpu_samples"]] == [(0, 7)]
+
+
 # ---------------------------------------------------------------- open-ended input
 
 (
