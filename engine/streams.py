@@ -39,7 +39,7 @@ _ANY = re.compile(
 )
 _COLOURS = r"\x1b(?:\[[0-9;?]*[A-Za-z]|\(B)"
 _QUOTES = r"^\s*(?:>\s?)+"
-_COMMENT = r"^(?:#+|//+)[ \t]*(#|\[?[0-9]|(?:GPU|TIMESTAMP|Device|Entity)\s)"  # signs of a script in front of a printout's line
+_COMMENT = r"^(?:#+|//+)[ \t]*(#|\[?[0-9]|(?:GPU|TIMESTAMP|Device|Entity)[\s\[])"  # signs of a script in front of a printout's line
 _HEAD_LINES = 20_000
 _UNNAMED = "several processes print cards of the same number, and nothing says whether they are on one machine: they are not told apart"
 

@@ -182,7 +182,7 @@ class NvtopScreen:
 
     def claims(self, head: Head) -> Claim | Refusal | None:
         """A line that names a card, and its clocks or its bars just below."""
-        if "Device " not in head.text or "GPU" not in head.text:
+        if not re.search(r"Device [0-9]{1,2} \[", head.text):  # logs of servers name devices too
             return None
         lines = [x for x in bare_lines(plain_head(head).text) if x]
         at = [k for k, x in enumerate(lines) if _DEVICE.search(x)]
