@@ -135,6 +135,14 @@ def process_values() -> list[pl.Expr]:
     ]
 
 
+def process_name(text: str) -> pl.Expr:
+    """The name in a column; NULL where nvidia-smi says that it may not see it, or found none."""
+    import polars as pl
+
+    name = pl.col(text).str.strip_chars()
+    return pl.when(~name.str.contains(r"^(?i:\[?(?:Insufficient Permissions|Not Found|Not Supported|Unknown Error|N/A)\]?|-|)$")).then(name)
+
+
 def first_readings(cards: pl.DataFrame, processes: pl.DataFrame, card: Sequence[str] = ("card",)) -> int:
     """How many readings are busy with no process and almost no memory in use. Both frames have the columns that tell a card's reading."""
     import polars as pl

@@ -37,6 +37,10 @@ _RECORD = '{"log":"'
 _ANY = re.compile(
     "|".join([_HOST, _STAMP, re.escape(_RECORD), *(re.sub(r"\(\?P<\w+>", "(?:", PEELERS[i].pattern) for i in sorted(_PEELERS))])
 )
+_COLOURS = r"\x1b(?:\[[0-9;?]*[A-Za-z]|\(B)"
+_QUOTES = r"^\s*(?:>\s?)+"
+_COMMENT = r"^(?:#+|//+)[ \t]*(#|\[?[0-9]|(?:GPU|TIMESTAMP|Device|Entity)[\s\[])"  # signs of a script in front of a printout's line
+_HEAD_LINES = 20_000
 _UNNAMED = "several processes print cards of the same number, and nothing says whether they are on one machine: they are not told apart"
 
 
@@ -59,21 +63,28 @@ def plain_head(head: Head) -> Head:
     return replace(head, text=_plain_text(head.text)) if worn else head
 
 
+def bare_lines(text: str) -> list[str]:
+    """The lines of a head as `numbered_lines` would give them, for claims that look at each with patterns of their own."""
+    bare = (re.sub(_QUOTES, "", re.sub(_COLOURS, "", x)).strip("` \t\r\u00a0").replace("\\#", "#") for x in text.split("\n")[:_HEAD_LINES])
+    return [re.sub(_COMMENT, r"\1", x) for x in bare]
+
+
 def numbered_lines(first: int, text: str, escapes: bool = False) -> tuple[pl.DataFrame, bool]:
     """`line`, `raw` and `text` of every line, and whether the last one lacks its end. `text` is without colours, what a carriage return
-    overwrote, the quotes of a mail and blanks around it; with `escapes` also without Markdown's `\\#` and a `^C` echoed into it."""
+    overwrote, the quotes of a mail, the comment sign of a script and blanks around it; with `escapes` also without Markdown's `\\#` and a `^C` echoed into it."""
     import polars as pl
 
     lines = text.split("\n")
     cut = lines[-1] != ""
     if not cut:
         lines.pop()
-    body = pl.col("raw").str.replace_all(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\(B)", "").str.strip_chars_end("\r").str.replace(r"^.*\r", "")
-    body = body.str.replace(r"^\s*(?:>\s?)+", "")
+    body = pl.col("raw").str.replace_all(_COLOURS, "").str.strip_chars_end("\r").str.replace(r"^.*\r", "")
+    body = body.str.replace(_QUOTES, "")
     if escapes:
         body = body.str.replace_all(r"\\([#_*-])", "$1").str.replace_all("^C", "", literal=True)
     frame = pl.DataFrame({"raw": lines}, schema={"raw": pl.String}).with_row_index("line", offset=first)
-    return frame.with_columns(pl.col("line").cast(pl.Int64), text=body.str.strip_chars("` \t\u00a0")), cut
+    body = body.str.strip_chars("` \t\u00a0").str.replace(_COMMENT, "${1}")
+    return frame.with_columns(pl.col("line").cast(pl.Int64), text=body), cut
 
 
 @lru_cache(maxsize=4)  # many parsers look at one head

@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import send_oddities
-from ..engine.streams import by_stream, numbered_lines, plain_head
+from ..engine.streams import bare_lines, by_stream, numbered_lines, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -296,7 +296,7 @@ class DcgmiDmon:
         head = plain_head(head)
         if not re.search(r"(?m)Entity[ \t]+[A-Z0-9]{2,8}|^\W*GPU(?:-C?I)? [0-9]+ +[-0-9N]", head.text):
             return None
-        lines = [x.strip("`> \t\r").replace("\\#", "#") for x in head.text.split("\n")[:20_000]]
+        lines = bare_lines(head.text)
         headers = [x for x in lines if re.match(_HEADER, x)]
         rows = [x for x in lines if re.match(_ROW, x)]
         known = any(set(x.split()) & set(_READ) for x in headers)

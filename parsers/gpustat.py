@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import middle, send_clock, send_oddities, send_rows
 from ..engine.smi_values import product
-from ..engine.streams import by_stream, numbered_lines, plain_head
+from ..engine.streams import bare_lines, by_stream, numbered_lines, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -338,7 +338,7 @@ class Gpustat:
             return Claim(95, "JSON of gpustat")
         if "MB" not in head.text or not re.search(r"\[[0-9]+\]", head.text):
             return None
-        lines = [re.sub(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\(B)", "", x).strip("`> \t\r") for x in head.text.split("\n")[:20_000]]
+        lines = bare_lines(head.text)
         rows = sum(bool(re.match(_ROW, x)) for x in lines)
         if rows:
             foreign = sum(bool(x) and not re.match(rf"{_ROW}", x) and not re.search(_DATE, " " + x) for x in lines[:-1])

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import middle, send_clock, send_oddities
-from ..engine.streams import by_stream, numbered_lines, plain_head
+from ..engine.streams import bare_lines, by_stream, numbered_lines, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -271,7 +271,7 @@ class NvidiaSmiPmon:
         head = plain_head(head)
         if not re.search(r"(?i)\bpid\b|nvidia-smi pmon|^\s+[0-9]+\s+[0-9]+\s+C\s", head.text, re.M):
             return None
-        lines = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", x).strip("`> \t\r").replace("\\#", "#") for x in head.text.split("\n")[:20000]]
+        lines = bare_lines(head.text)
         headers = [x for x in lines if re.match(_HEADER, x)]
         if headers and any(_names(x) for x in headers):
             foreign = sum(not re.match(rf"{_HEADER}|{_UNITS.replace('(?i)', '')}|{_ROW}|^[\W_]*$", x) for x in lines[:-1])

@@ -170,6 +170,7 @@ _NOTHING = rf"^{_NO_VALUE}$"
 _STAMP = r"([0-9]{4})[/-]([0-9]{2})[/-]([0-9]{2})[ T]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:[.,]([0-9]{1,6}))?"
 _ZONE = r"(?: ?(Z|UTC|[+-][0-9]{2}:?[0-9]{2}))"
 _EPOCH = r"1[0-9]{9}(?:\.[0-9]{1,9})?"
+_COMMENT = r"^(?:#+|//+)[ \t]*"  # of the script or the notes that hold the output
 _TIMED = rf"^(?:{_STAMP}{_ZONE}?|{_EPOCH})$"  # the zone and the seconds since 1970 are no shapes of nvidia-smi but of scripts around it
 _NUMBER = r"(-?[0-9]{1,9}(?:\.[0-9]{1,6}|,[0-9]{1,2})?)"
 _MESSAGES = {
@@ -291,7 +292,7 @@ def _from_command(line: str) -> _Layout | None:
 
 def _bind_text(line: str) -> _Layout | None:
     """Layout a line gives to the rows below it: a command, a header, or a header glued to a row that a kill cut short."""
-    found = _from_command(line) or _header(line)
+    found = _from_command(line) or _header(re.sub(_COMMENT, "", line))
     if found is not None or not line[:1].isalnum() or "query-gpu" in line:
         return found
     starts = (m.start() for m in re.finditer(r"(?<![a-z_.])[a-z][a-z_.]*(?: \[[^\]]*\])?(?=[,;\t])", line) if m.start())
@@ -876,6 +877,8 @@ def _rows(first: int, text: str, state: _State) -> pl.DataFrame:
     for (header,), group in frame.filter(pl.col("kind") == "text").group_by("header", maintain_order=True):
         layout = state.layouts.get(str(header))
         if layout is not None and any(layout.names):
+            if re.match(_COMMENT, str(header)):  # below any other header a comment is no row
+                group = group.with_columns(pl.col("text").str.replace(_COMMENT, ""))
             part = _read(group, layout, state, cut_line, str(header))
             parts += [part] if len(part) else []
     rows = pl.concat(parts, how="diagonal").sort("line") if parts else pl.DataFrame(schema={"line": pl.Int64})

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import middle, send_clock, send_oddities, send_rows
-from ..engine.smi_values import MAX_CARDS, NOTES, first_readings, printouts, product
+from ..engine.smi_values import MAX_CARDS, NOTES, first_readings, printouts, process_name, product
 from ..engine.streams import by_stream, plain_head
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ def _processes(frame: pl.DataFrame) -> pl.DataFrame:
     groups = pl.col("text").str.extract_groups(_PROCESS).struct.rename_fields(["g1", "g2", "kind", "name", "g5"])
     found = frame.filter(pl.col("kind") == "process").select("stream", "snapshot", "time", "line", groups=groups).unnest("groups")
     return found.select(
-        "stream", "snapshot", "time", "line", "kind", "name",
+        "stream", "snapshot", "time", "line", "kind", name=process_name("name"),
         gpu=pl.col("g1").cast(pl.Int32), pid=pl.col("g2").cast(pl.Int64),
         mem_used=pl.col("g5").str.extract(r"^([0-9]{1,9})Mi?B$", 1).cast(pl.Float64, strict=False),
     )  # fmt: skip

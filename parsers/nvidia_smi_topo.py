@@ -31,7 +31,12 @@ _HEADER = re.compile(r"^\s*GPU0\b(?:\s+(?:GPU[0-9]{1,3}|NIC[0-9]{1,3}|mlx[0-9]_\
 _ROW = re.compile(r"^\s*GPU([0-9]{1,3})\s+(\S.*)$")
 _NIC_ROW = re.compile(r"^\s*(?:NIC[0-9]{1,3}|mlx[0-9]_\w+)\s+(?:X|SYS|NODE|PHB|PXB|PIX|SOC|NV[0-9]+)\b")
 _LEGEND = re.compile(r"^\s*(?:(?:X|SYS|NODE|PHB|PXB|PIX|SOC|NV#|PSB|OK|CNS|GNS|TNS|NS|DR|U)\s+=\s|NIC[0-9]+: \w|(?:NIC )?Legend:)")
-_KIND = re.compile(r"^(?:SYS|NODE|PHB|PXB|PIX|SOC|PSB|NV[0-9]{1,2})$")
+_WORD = r"SYS|NODE|PHB|PXB|PIX|SOC|PSB|NV[0-9]{1,2}"
+# a tab that became no blank at all leaves the words of neighbours in one
+_GLUED = re.compile(
+    rf"(?:NIC|GPU)[0-9]{{1,3}}(?=NIC|GPU|mlx|CPU )|mlx[0-9]_[0-9]{{1,2}}(?=NIC|GPU|mlx|CPU )|(?:{_WORD})(?=(?:{_WORD}|X)+(?:\s|$))"
+)
+_KIND = re.compile(rf"^(?:{_WORD})$")
 _P2P = {"OK": True, "CNS": False, "GNS": False, "TNS": False, "NS": False, "DR": False, "U": None}
 
 
@@ -39,6 +44,7 @@ def _clean(line: str) -> str:
     """A line without escapes, quoting and bars; tabs become blanks."""
     line = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line).replace("\u00a0", " ").rstrip("\r")
     line = re.sub(r"^\s*(?:> ?)+", "", line).replace("|", " ").replace("\t", " ").replace("**", "")
+    line = _GLUED.sub(r"\g<0> ", line) if "GPU" in line or "NIC" in line or "mlx" in line else line
     return re.sub(r"^(?!GPU|NIC|mlx)[\w.-]+(?: (?:out|err))?: +(?=\S)", "", line)
 
 

@@ -44,6 +44,7 @@ from ..engine.smi_values import (
     line_of_last,
     numbers_with_units,
     printouts,
+    process_name,
     process_values,
     section_path,
     wall_time,
@@ -189,7 +190,7 @@ def _processes(tokens: pl.DataFrame) -> pl.DataFrame:
     rows = inside.group_by("process", maintain_order=True).agg(
         pl.col("card", "line").first(), pid=field("pid"), kind=field("type"), name=field("process_name"), memory=field("used_memory")
     )
-    return rows.select("card", "line", "name", *process_values()).filter(pl.col("pid").is_not_null())
+    return rows.select("card", "line", process_name("name").alias("name"), *process_values()).filter(pl.col("pid").is_not_null())
 
 
 def _documents(tokens: pl.DataFrame, state: SmiState) -> pl.DataFrame:

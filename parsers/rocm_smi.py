@@ -1,21 +1,22 @@
-"""`rocm-smi`: the concise table, `--json` and `--csv`.
+"""`rocm-smi`: the concise table, the list of `-a` and `--show...`, `--json` and `--csv`.
 
-**Reads** the table of ROCm 4 to 6 (one or two header lines), once, in a loop, or with a host before each line (`pdsh`); the JSON of
-`rocm-smi -a --json` and its subsets, one document or many; the CSV of `--csv`, its header repeated.
+**Reads** the table of ROCm 4 to 6 (one or two header lines), once, in a loop, or with a host before each line (`pdsh`); the lines
+`GPU[0] : GPU use (%): 98` of the list, whole or picked out with grep; the JSON of `rocm-smi -a --json` and its subsets, one document or
+many; the CSV of `--csv`, its header repeated.
 
-| table | key of JSON and CSV | column |
+| table | key of list, JSON and CSV | column |
 |---|---|---|
 | `GPU`, `Device` | `card0` | `gpu` |
 | `GPU%` | `GPU use (%)` | `util_gpu` |
 | | `GPU Memory Read/Write Activity (%)` | `util_mem` |
 | `AvgPwr`, `Power` | `Average Graphics Package Power (W)`, `Current Socket Graphics Package Power (W)` | `power_w` |
 | `PwrCap` | `Max Graphics Package Power (W)` | `power_limit_w` (the cap; 0 is none) |
-| `SCLK`, `MCLK` | `sclk clock speed:`, `mclk clock speed:` | `sm_clock`, `mem_clock` |
+| `SCLK`, `MCLK` | `sclk clock speed:`, `mclk clock speed:`; `sclk clock level: 1: (...)` of the list | `sm_clock`, `mem_clock` |
 | `Temp` | `Temperature (Sensor edge) (C)`, else `junction`; `memory` | `temp`; `mem_temp` |
 | | `VRAM Total Used Memory (B)`, `VRAM Total Memory (B)` | `mem_used`, `mem_total` (MiB) |
 | | `Card series`, `Card Series` | `gpus.name` |
 
-**Rounds.** A table, a document, a CSV header is a round. **Clock.** None: `rocm-smi` prints no time.
+**Rounds.** A table, a document, a CSV header is a round; in the list one begins where a card says a key again. **Clock.** None: `rocm-smi` prints no time.
 
 **Traps.** `VRAM%` and `GPU memory use (%)` are memory in use, not traffic: not read. The second die of MI250 has no power of its own
 (`N/A`, cap `0.0W`). Some releases print 0 to 2 W on MI325X: below 3 W power is NULL (`power-implausible`). `watch rocm-smi > file` holds
@@ -33,7 +34,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import send_oddities
-from ..engine.streams import by_stream, numbered_lines, plain_head
+from ..engine.streams import bare_lines, by_stream, numbered_lines, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -64,13 +65,16 @@ _KEYS: dict[str, tuple[tuple[str, ...], str, float, float]] = {
         r"^([0-9.]+)$", 1, 20_000,
     ),
     "power_limit_w": (("max graphics package power (w)",), r"^([0-9.]+)$", 1, 20_000),
-    "sm_clock": (("sclk clock speed:", "sclk clock speed"), r"^\(?([0-9]+)Mhz\)?$", 1, 100_000),
-    "mem_clock": (("mclk clock speed:", "mclk clock speed"), r"^\(?([0-9]+)Mhz\)?$", 1, 100_000),
+    "sm_clock": (("sclk clock speed:", "sclk clock speed", "sclk clock level"), r"^(?:[0-9]{1,2}: )?\(?([0-9]+)Mhz\)?$", 1, 100_000),
+    "mem_clock": (("mclk clock speed:", "mclk clock speed", "mclk clock level"), r"^(?:[0-9]{1,2}: )?\(?([0-9]+)Mhz\)?$", 1, 100_000),
     "temp": (("temperature (sensor edge) (c)", "temperature (sensor junction) (c)"), r"^([0-9.]+)$", 1, 250),
     "mem_temp": (("temperature (sensor memory) (c)",), r"^([0-9.]+)$", 1, 250),
     "mem_used": (("vram total used memory (b)",), r"^([0-9]+)$", 1 / 1048576, 1e9),
     "mem_total": (("vram total memory (b)",), r"^([0-9]+)$", 1 / 1048576, 1e9),
 }  # fmt: skip
+_SAID = "|".join(re.escape(k) for keys, *_ in _KEYS.values() for k in keys if not k.endswith(":"))
+_PAIR = rf"(?i)^GPU\[([0-9]{{1,3}})\]\s*:\s*({_SAID}|card series|pci bus)\s*:\s+(\S.*)$"
+_READING = rf"(?i)^GPU\[[0-9]{{1,3}}\]\s*:\s*(?:{_SAID})\s*:\s+\S"
 _NOTES = {
     "power-implausible": "power below 3 W is a known defect of the tool; it was dropped",
     "cut-document": "a JSON document without its end was dropped",
@@ -84,6 +88,7 @@ class _State:
 
     cycle: int = -1
     header: bool = False
+    said: dict[int, tuple[int, dict[str, str]]] = field(default_factory=dict)  # card -> line, pairs of the list's round
     cards: dict[int, dict[str, Any]] = field(default_factory=dict)
     first_line: int | None = None
     odd: Counter[str] = field(default_factory=Counter)
@@ -108,7 +113,7 @@ def _count(frame: pl.DataFrame, state: _State) -> None:
     sizes = dict(frame["how"].value_counts().iter_rows())
     counts = state.counts
     counts.noise += sizes.get("noise", 0)
-    counts.matched += sizes.get("row", 0)
+    counts.matched += sizes.get("row", 0) + sizes.get("pair", 0)
     counts.near_miss += sizes.get("near", 0)
     counts.other += sizes.get("other", 0) + sizes.get("cut", 0)
     state.odd["cut-row"] += sizes.get("cut", 0)
@@ -126,10 +131,12 @@ def _block(first: int, text: str, state: _State, emit: Emit) -> None:
     begun = (frame["header"].cum_sum() > 0) | state.header
     state.header = bool(begun[-1])
     row = pl.col("text").str.contains(_ROW) & begun
-    whole = ~((pl.col("line") == frame["line"][-1]) & pl.lit(cut)) | pl.col("text").str.contains("%$")
+    pair = pl.col("text").str.contains(_PAIR)
+    ended = ~((pl.col("line") == frame["line"][-1]) & pl.lit(cut))
+    whole = ended | pl.col("text").str.contains("%$")
     how = (
         pl.when(pl.col("header") | pl.col("text").str.contains(_FRAME) | (pl.col("text") == "")).then(pl.lit("noise"))
-        .when(row & whole).then(pl.lit("row")).when(row).then(pl.lit("cut"))
+        .when(row & whole).then(pl.lit("row")).when(pair & ended).then(pl.lit("pair")).when(row | pair).then(pl.lit("cut"))
         .when(pl.col("text").str.contains(_NEAR) & begun).then(pl.lit("near")).otherwise(pl.lit("other"))
     )  # fmt: skip
     frame = frame.with_columns(how=how)
@@ -139,6 +146,28 @@ def _block(first: int, text: str, state: _State, emit: Emit) -> None:
     if len(rows):
         _rows(rows, state, emit)
     state.cycle = int(frame["cycle"][-1])
+    _list(frame.filter(pl.col("how") == "pair"), state, emit)
+
+
+def _list(pairs: pl.DataFrame, state: _State, emit: Emit) -> None:
+    """Lines of the list, gathered per card until one of them says a key again."""
+    for line, text in pairs.select("line", "text").iter_rows():  # the list is printed by hand: few lines
+        found = re.match(_PAIR, text)
+        if found is None:
+            continue
+        gpu, key = int(found[1]), found[2].lower()
+        if key in state.said.get(gpu, (0, {}))[1]:
+            _close_list(state, emit)
+        number = re.match(r"(?:[0-9]{1,2}: )?\S+", found[3]) if not key.startswith("card") else None  # a remark may follow
+        state.said.setdefault(gpu, (line, {}))[1][key] = number[0] if number else found[3].strip()
+
+
+def _close_list(state: _State, emit: Emit) -> None:
+    """A round of the list."""
+    if state.said:
+        state.cycle += 1
+        _cards([(line, state.cycle, gpu, pairs) for gpu, (line, pairs) in sorted(state.said.items())], state, emit)
+        state.said = {}
 
 
 def _rows(rows: pl.DataFrame, state: _State, emit: Emit) -> None:
@@ -197,7 +226,7 @@ def _cards(records: list[tuple[int, int, int, dict[str, str]]], state: _State, e
         about |= {"power_limit_w": values["power_limit_w"], "bus_id": bus if re.match(r"^[0-9A-Fa-f:.]{7,16}$", bus) else None}
         state.cards.setdefault(gpu, about)
     if rows:
-        state.first_line = rows[0]["line"]
+        state.first_line = state.first_line or rows[0]["line"]
         types = {"line": pl.Int64, "gpu": pl.Int32, "cycle": pl.Int64} | dict.fromkeys(_KEYS, pl.Float64)
         emit("gpu_samples", _fine(pl.DataFrame(rows, schema=types), state))
 
@@ -350,7 +379,41 @@ Device  Node  IDs              Temp    Power   Partitions          SCLK     MCLK
         },
         versions="--csv, cut",
     ),
+    Sample(
+        text="""============================ ROCm System Management Interface ============================
+================================== % time GPU is busy ====================================
+GPU[0]\t\t: GPU use (%): 97
+GPU[1]\t\t: GPU use (%): 3
+GPU[0]\t\t: GFX Activity: 4021
+GPU[0]\t\t: sclk clock level: 1: (2100Mhz)
+GPU[0]\t\t: Average Graphics Package Power (W): 241.0
+GPU[1]\t\t: get_power_avg, Not supported on the given system
+GPU[0]\t\t: GPU Memory Allocated (VRAM%): 61
+GPU[0]\t\t: VRAM Total Memory (B): 34342961152
+GPU[0]\t\t: VRAM Total Used Memory (B): 17179869184
+GPU[0]\t\t: Card Series: \t\tAMD Radeon PRO W6800
+================================== End of ROCm SMI Log ===================================
+GPU[0] : GPU use (%): 95   # the second look
+""",
+        rows={
+            "gpu_samples": [
+                {
+                    "line": 3, "gpu": 0, "cycle": 0, "util_gpu": 97.0, "power_w": 241.0, "sm_clock": 2100.0, "mem_used": 16384.0,
+                    "mem_total": 32752.0, "util_mem": None,
+                },
+                {"line": 4, "gpu": 1, "cycle": 0, "util_gpu": 3.0, "power_w": None},
+                {"line": 14, "gpu": 0, "cycle": 1, "util_gpu": 95.0, "power_w": None},
+            ],
+            "gpus": [{"gpu": 0, "name": "Radeon PRO W6800", "memory_mib": 32752.0}, {"gpu": 1, "name": None}],
+        },
+        versions="-a and --show..., the list",
+    ),
 )  # fmt: skip
+
+
+def _listed(text: str) -> bool:
+    """Lines of the list begin as they are; `GPU[0]: ` looks like the identifier of a journal, which would be taken off."""
+    return "GPU[" in text and any(re.match(_READING, x) for x in bare_lines(text))
 
 
 def _kind(text: str) -> str:
@@ -368,7 +431,7 @@ class RocmSmi:
 
     def claims(self, head: Head) -> Claim | Refusal | None:
         """A header of the table with a row, or prose keys of JSON or CSV."""
-        text = plain_head(head).text
+        text = head.text if _listed(head.text) else plain_head(head).text
         if _WATCH.search(text) and not re.search(rf"(?m){_HEADER}\n", text):
             return Refusal(
                 70, "`watch rocm-smi` into a file holds screen differences: record with `while sleep 1; do rocm-smi; done > FILE`"
@@ -379,9 +442,13 @@ class RocmSmi:
             return Claim(92, "JSON of rocm-smi") if known else None
         if kind == "csv":
             return Claim(90, "CSV of rocm-smi")
+        listed = _listed(text)
+        lines = bare_lines(text) if listed or re.search(rf"(?m){_HEADER}", text) else []
+        if listed:
+            foreign = any(x and not re.search(rf"^GPU\[|{_ROW}|{_HEADER}|{_FRAME}", x) for x in lines[:-1])
+            return Claim(88, "list of rocm-smi", shares=foreign)
         if not re.search(rf"(?m){_HEADER}", text):
             return None
-        lines = [x.strip("`> \t\r") for x in text.split("\n")[:20_000]]
         if not any(re.search(_ROW, x) for x in lines):
             return Refusal(55, "a header of rocm-smi without a row that fits it")
         foreign = any(x and not re.search(rf"{_ROW}|{_HEADER}|{_FRAME}", x) for x in lines[:-1])
@@ -389,6 +456,8 @@ class RocmSmi:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `gpu_samples`, `gpus`, one `clocks` row and `quality` rows."""
+        if _listed(source.head().text):
+            return self._parse(source, emit)
         return by_stream(source, emit, self._parse)
 
     @staticmethod
@@ -398,6 +467,7 @@ class RocmSmi:
         if kind == "table":
             for first, text in source.blocks(BLOCK_BYTES):
                 _block(first, text, state, emit)
+            _close_list(state, emit)
         else:
             text = "".join(block for _, block in source.blocks())[:MAX_JSON]
             lines = text.count("\n") + (not text.endswith("\n") and text != "")

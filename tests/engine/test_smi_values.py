@@ -9,6 +9,7 @@ from gpuverdict.engine.smi_values import (
     SmiState,
     first_readings,
     numbers_with_units,
+    process_name,
     process_values,
     product,
     wall_time,
@@ -120,3 +121,9 @@ def test_no_reading_no_rows_and_cards_are_bounded() -> None:
     state = SmiState()
     state.about(pl.DataFrame([card(n) for n in range(MAX_CARDS + 5)]))
     assert len(state.cards) == MAX_CARDS
+
+
+def test_a_name_that_may_not_be_seen_is_no_name() -> None:
+    said = ["serve", "Insufficient Permissions", "[Insufficient Permissions]", "[Not Found]", "N/A", "-", "", "/usr/bin/my N/A tool"]
+    frame = pl.DataFrame({"name": said}).select(process_name("name").alias("name"))
+    assert frame["name"].to_list() == ["serve", *[None] * 6, "/usr/bin/my N/A tool"]

@@ -77,6 +77,14 @@ def test_quoted_and_headerless() -> None:
     assert isinstance(shared, Claim) and shared.shares
 
 
+def test_pasted_into_a_comment() -> None:
+    head = "# # gpu        pid  type    sm   mem   enc   dec   command\n# # Idx          #   C/G     %     %     %     %   name\n"
+    text = head + "#     0       1234     C    10    15     0     0   serve\n#     1       1235     C    20    15     0     0   serve\n"
+    assert isinstance(PARSER.claims(Source.from_text(text, "sample.txt").head()), Claim)
+    found = rows_of(PARSER, text)[0]["gpu_processes"]
+    assert [(r["gpu"], r["pid"], r["util_gpu"]) for r in found] == [(0, 1234, 10), (1, 1235, 20)]
+
+
 # ---------------------------------------------------------------- open-ended input
 
 (

@@ -490,3 +490,14 @@ def test_noise_never_raises(text: str) -> None:
         counts = rows_of(PARSER, body)[1]
         assert counts.lines == body.replace("\r\n", "\n").count("\n") + (not body.endswith("\n") and body != "") or "\r" in body
         claim(body)
+
+
+@pytest.mark.parametrize("sign", ["# ", "#", "// "])
+def test_pasted_into_a_comment(sign: str) -> None:
+    text = f"{sign}utilization.gpu [%], memory.used [MiB]\n{sign}87 %, 5023 MiB\n{sign}88 %, 5024 MiB\n"
+    assert isinstance(claim(text), Claim)
+    assert [(r["util_gpu"], r["mem_used"]) for r in rows_of(PARSER, text)[0]["gpu_samples"]] == [(87, 5023), (88, 5024)]
+    # a script may write its header as a comment and its rows plainly; a row in a comment below a plain header was taken out by somebody
+    plain = text.replace(f"\n{sign}", "\n")
+    assert [r["util_gpu"] for r in rows_of(PARSER, plain)[0]["gpu_samples"]] == [87, 88]
+    assert [r["util_gpu"] for r in rows_of(PARSER, plain.removeprefix(sign) + f"{sign}99 %, 1 MiB\n")[0]["gpu_samples"]] == [87, 88]

@@ -161,3 +161,14 @@ def test_not_a_table(text: str) -> None:
     test_any_garbled_character_raises_nothing,
     test_noise_never_raises,
 ) = line_tests(PARSER, alphabet="| +-NVIDIA-SMI 0123456789%CWMiB/NA.:OnOff\n")
+
+
+def test_a_process_that_may_not_be_seen_has_no_name() -> None:
+    text = (
+        "| NVIDIA-SMI 419.35       Driver Version: 419.35       CUDA Version: 10.1     |\n"
+        "|   0  GeForce GTX 1060    WDDM | 00000000:01:00.0  On |                  N/A |\n"
+        "| 27%   51C    P8    13W / 180W |   1516MiB /  6144MiB |      0%      Default |\n"
+        "|    0       572    C+G   Insufficient Permissions                   N/A      |\n"
+        "|    0       573      C   serve.exe                                  N/A      |\n"
+    )
+    assert [(r["pid"], r["name"]) for r in rows_of(PARSER, text)[0]["gpu_processes"]] == [(572, None), (573, "serve.exe")]

@@ -45,6 +45,17 @@ def test_markdown_and_hosts() -> None:
     assert len(rows(host)) == 2
 
 
+def test_words_that_lost_the_blank_between_them() -> None:
+    text = (
+        "GPU0    GPU1    GPU2NIC0    NIC1NIC2    CPU Affinity\nGPU0     X      NV8     NV12SYS     PIXSYS    0-7\n"
+        "GPU1    NV8      X      NODE    SYSSYSSYS    0-7\nGPU2    NV12    NODE     X      SYS     SYSSYS    0-7\nNIC0    SYS     SYSSYS      X      SYS\n"
+    )
+    assert isinstance(claim(text), Claim)
+    assert {(r["gpu"], r["peer"]): r["kind"] for r in rows(text)} == {
+        (0, 1): "NV8", (0, 2): "NV12", (1, 0): "NV8", (1, 2): "NODE", (2, 0): "NV12", (2, 1): "NODE",
+    }  # fmt: skip
+
+
 def test_moved_cells_are_refused() -> None:
     found, counts = rows_of(PARSER, "        GPU0    GPU1\nGPU0    NV4      X\nGPU1    NV4      X\n")
     assert [r["gpu"] for r in found["gpu_links"]] == [1] and counts.near_miss == 1

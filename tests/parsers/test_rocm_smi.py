@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from gpuverdict.engine.parser import Claim, Refusal
 from gpuverdict.engine.source import Source
 from gpuverdict.engine.testing import check_samples, rows_of
@@ -81,6 +82,53 @@ def test_watch_is_refused() -> None:
 def test_csv_rows_that_do_not_fit() -> None:
     text = "device,GPU use (%)\ncard0,5\ncard1,5,6\ncard2,x\n"
     assert [(r["gpu"], r["util_gpu"]) for r in rows(text)] == [(0, 5)] and rows_of(PARSER, text)[1].near_miss == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "value"),
+    [
+        ("GPU[0] : GPU use (%): 98", "util_gpu", 98),
+        ("# GPU[0] : GPU use (%): 98", "util_gpu", 98),
+        ("GPU[0]: GPU use (%): 79   # during a request", "util_gpu", 79),
+        ("GPU[0]\t\t: GPU use (%): 95-100%", "util_gpu", None),
+        ("GPU[0] : Current Socket Graphics Package Power (W): 43.02", "power_w", 43.02),
+        ("GPU[0] : mclk clock level: 3: (1600Mhz)", "mem_clock", 1600),
+        ("GPU[0] : VRAM Total Memory (B): 17179869184 (~16GB)", "mem_total", 16384),
+        ("GPU[0] : Temperature (Sensor junction) (C): 61.0", "temp", 61),
+    ],
+)
+def test_lines_of_the_list(line: str, column: str, value: float | None) -> None:
+    text = f"{line}\nGPU[0] : Temperature (Sensor memory) (C): 50.0\n"
+    assert isinstance(PARSER.claims(Source.from_text(text, "sample.txt").head()), Claim)
+    (row,) = rows_of(PARSER, text)[0]["gpu_samples"]
+    assert row[column] == value and row["mem_temp"] == 50
+
+
+def test_other_lines_of_the_list_are_no_readings() -> None:
+    for line in (
+        "GPU[0] : GPU memory use (%): 99",
+        "GPU[0] : GPU Memory Allocated (VRAM%): 99",
+        "GPU[0] : 1: 2400Mhz *",
+        "GPU[0] : Valid sclk range: 600Mhz - 2900Mhz",
+    ):
+        assert "gpu_samples" not in rows_of(PARSER, line + "\n")[0]
+        assert PARSER.claims(Source.from_text(line + "\n", "sample.txt").head()) is None
+
+
+def test_a_list_in_a_loop_beside_a_table() -> None:
+    looped = "".join(f"GPU[{g}]: GPU use (%): {n}{g}\n" for n in (1, 2) for g in (0, 1))
+    got = rows_of(PARSER, looped)[0]["gpu_samples"]
+    assert [(r["gpu"], r["cycle"], r["util_gpu"]) for r in got] == [(0, 0, 10), (1, 0, 11), (0, 1, 20), (1, 1, 21)]
+    table = "GPU  Temp (DieEdge)  AvgPwr  SCLK    MCLK     Fan  Perf  PwrCap  VRAM%  GPU%\n0    33.0c           37.0W   300Mhz  1200Mhz  0%   auto  290.0W    0%   7%\n"
+    got = rows_of(PARSER, table + looped)[0]["gpu_samples"]
+    assert [(r["cycle"], r["util_gpu"]) for r in got] == [(0, 7), (1, 10), (1, 11), (2, 20), (2, 21)]
+
+
+def test_pasted_into_a_comment() -> None:
+    head = "# GPU  Temp (DieEdge)  AvgPwr  SCLK    MCLK     Fan  Perf  PwrCap  VRAM%  GPU%\n"
+    text = head + "# 0    33.0c           37.0W   300Mhz  1200Mhz  0%   auto  290.0W    0%   7%\n"
+    assert isinstance(PARSER.claims(Source.from_text(text, "sample.txt").head()), Claim)
+    assert [(r["gpu"], r["util_gpu"]) for r in rows_of(PARSER, text)[0]["gpu_samples"]] == [(0, 7)]
 
 
 # ---------------------------------------------------------------- open-ended input
