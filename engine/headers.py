@@ -105,11 +105,11 @@ LOADS = (
     (
         4,
         _rx(
-            rf"(?:{_NUM} )*(?:concurrency|conc|concurrent|concurrencies|con)(?: level| limit)?(?: {_MANY})?|"
+            rf"(?:{_NUM} )*(?:concurrency|conc|concur|concurrent|concurrencies|con|ccu)(?: level| limit)?(?: {_MANY})?|"
             rf"(?:{_NUM} )*(?:simultaneous|parallel) {_MANY}|"
             rf"{_MANY} in flight|in ?flight(?: {_MANY})?|outstanding {_MANY}|(?:{_NUM} )*(?:gleichzeitige?|"
             rf"parallele) (?:nutzer|anfragen|benutzer|streams)|"
-            r"(?:requêtes|utilisateurs) (?:simultanées?|simultanés|parallèles|concurrente?s)|gleichzeitigkeit|parallelität|concurrence"
+            r"(?:requêtes|utilisateurs) (?:simultanées?|simultanés|parallèles|concurrente?s)|gleichzeitigkeit|parallelität|concurrence|(?:最大)?并发(?:数|量|度|用户数?|请求数?)?"
         ),
     ),
     (
