@@ -239,6 +239,21 @@ class System:
                 continue
             if c.means.role in LATENCIES and not c.means.stat:
                 self.notes.append(("mean-assumed", f"A column that names no statistic ({c.means.role}) was read as the mean."))
+        for c in [c for c in self.members if c.target == "tpot_mean_ms" and self._of_all_streams(c)]:
+            self._drop(c, "column tpot: far less than the latency has per token: one over the rate of all streams?")
+
+    def _of_all_streams(self, column: Column) -> bool:
+        """In every row the tokens of a request times this time give less than half of what its latency holds beyond the first token."""
+        length = next((c for c in self.columns if c.means.role == "output_len"), None)
+        e2e, ttft = (next((c for c in self.members if c.target == f"{k}_mean_ms"), None) for k in ("e2e", "ttft"))
+        if length is None or e2e is None:
+            return False
+        rows = [
+            (t * (k - 1), ms - ((self._value(ttft, n) or 0.0) if ttft else 0.0))
+            for n in self.valid
+            if (t := self._value(column, n)) and (ms := self._value(e2e, n)) and (k := length.values[n]) and k > 2
+        ]
+        return bool(rows) and ttft is not None and all(spent < 0.5 * left for spent, left in rows)
 
     def _makes_one_token(self, column: Column) -> bool:
         """In every row the rate of one stream times this latency is about a token: it is hardly the time of a whole request."""

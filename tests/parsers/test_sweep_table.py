@@ -656,3 +656,23 @@ def test_streams_by_the_time_per_token_are_no_aggregate() -> None:
     assert column(DECODE.format("1.5"), "aggregate_tok_s") == [None, None]
     assert column(DECODE.format("1.5"), "per_stream_counts") == ["decode", "decode"]
     assert column(DECODE.format("3.9"), "aggregate_tok_s") == [48.8, 393.4]
+
+
+KEYS = (
+    "| Key | Value |\n|---|---|\n| Time taken for tests (s) | 60.5 |\n| Number of concurrency | 16 |\n| Succeed requests | 64 |\n"
+    "| Failed requests | 0 |\n| Output token throughput (tok/s) | 211.5 |\n| Average latency (s) | 15.1 |\n"
+    "| Average time to first token (s) | 0.9 |\n| Average time per output token (s) | {} |\n"
+    "| Average input tokens per request | 100.0 |\n| Average output tokens per request | 200.0 |\n"
+)
+
+
+def test_a_time_per_token_of_all_streams_is_none_of_one() -> None:
+    """evalscope called one over its throughput so; later versions print the time of a request's token."""
+    (row,) = steps(KEYS.format("0.0714"))
+    assert (row["tpot_mean_ms"], row["wall_s"], row["completed"], row["input_len"], row["output_len"]) == (71.4, 60.5, 64.0, 100.0, 200.0)
+    (row,) = steps(KEYS.format("0.00473"))
+    assert row.get("tpot_mean_ms") is None and row["ttft_mean_ms"] == 900.0
+    # also where the latency stands behind it
+    order = KEYS.format("0.00473").split("\n")
+    later = "\n".join(line for line in order if "latency" not in line) + next(line for line in order if "latency" in line) + "\n"
+    assert steps(later)[0].get("tpot_mean_ms") is None and steps(later)[0]["e2e_mean_ms"] == 15100.0
