@@ -22,6 +22,7 @@ from .hosts import tell_hosts
 from .judge import judge
 from .named_steps import tell_steps
 from .parse import read
+from .parser import together
 from .phrase import printable
 from .plugins import Registry, load_registry
 from .privacy import Hider
@@ -198,14 +199,12 @@ def _counts(reading: Any, source: Source) -> dict[str, Any]:
 
 
 def _take(row: SourceRow, source: Source, readings: Sequence[Any], found: Recognition) -> None:
-    """How the lines of one source ended. With several parsers, a line counts as understood if any of them took it."""
+    """How the lines of one source ended."""
     telling = [r for r in readings if r.counts.matched or r.counts.near_miss]
     row.parsers = [r.parser for r in telling]
-    row.lines = max((r.counts.lines for r in readings), default=None)
-    row.matched = min(sum(r.counts.matched for r in readings), row.lines or 0)
-    row.near_miss = sum(r.counts.near_miss for r in readings)
-    row.noise = max((r.counts.noise for r in readings), default=0)
-    row.other = max(0, (row.lines or 0) - row.matched - row.near_miss - row.noise)
+    counts = together(r.counts for r in readings)
+    row.lines = counts.lines if readings else None
+    row.matched, row.near_miss, row.noise, row.other = counts.matched, counts.near_miss, counts.noise, counts.other
     if not any(r.counts.matched for r in readings):
         row.status = "unknown"
         near = f"; nearest is {found.nearest}: {found.missing}" if found.nearest else ""

@@ -121,6 +121,8 @@ class System:
         self._scopes()
         self._units()
         self._counts()
+        if rank == 1 and self._hardly_in_flight():
+            return "column concurrency: not half as many requests were in flight: are these requests or streams?"
         strong = [c for c in self.members if c.means.role in ("aggregate", "per_stream", "ttft", "tpot", "itl")]
         if rank > 1 or strong:
             return None
@@ -237,6 +239,21 @@ class System:
                 continue
             if c.means.role in LATENCIES and not c.means.stat:
                 self.notes.append(("mean-assumed", f"A column that names no statistic ({c.means.role}) was read as the mean."))
+        for c in [c for c in self.members if c.target == "tpot_mean_ms" and self._of_all_streams(c)]:
+            self._drop(c, "column tpot: far less than the latency has per token: one over the rate of all streams?")
+
+    def _of_all_streams(self, column: Column) -> bool:
+        """In every row the tokens of a request times this time give less than half of what its latency holds beyond the first token."""
+        length = next((c for c in self.columns if c.means.role == "output_len"), None)
+        e2e, ttft = (next((c for c in self.members if c.target == f"{k}_mean_ms"), None) for k in ("e2e", "ttft"))
+        if length is None or e2e is None:
+            return False
+        rows = [
+            (t * (k - 1), ms - ((self._value(ttft, n) or 0.0) if ttft else 0.0))
+            for n in self.valid
+            if (t := self._value(column, n)) and (ms := self._value(e2e, n)) and (k := length.values[n]) and k > 2
+        ]
+        return bool(rows) and ttft is not None and all(spent < 0.5 * left for spent, left in rows)
 
     def _makes_one_token(self, column: Column) -> bool:
         """In every row the rate of one stream times this latency is about a token: it is hardly the time of a whole request."""
@@ -258,11 +275,32 @@ class System:
 
     def _counts(self) -> None:
         agg, per = self._of("aggregate"), self._of("per_stream")
+        if agg and agg.means.counts == "output" and self._more_than_was_made(agg):
+            self._drop(agg, "column aggregate: more tokens per second than the requests per second have")
+            agg = None
         if agg:
             counts = agg.means.counts
             self.agg_counts = counts if counts in ("output", "total") else "total" if counts == "total?" and not per else None
         if per:
             self.per_counts = self._derived(agg, per) or self._by_time(per) or ("decode" if per.means.decode else None)
+
+    def _hardly_in_flight(self) -> bool:
+        """By rate and latency (Little's law) under half as many requests were in flight as the column of streams says, in every row
+        above one: a letter such as N then counts the requests that were sent."""
+        rate = self._of("req_s")
+        e2e = next((c for c in self.members if c.target == "e2e_mean_ms"), None)
+        if rate is None or e2e is None:
+            return False
+        rows = [(c, v, ms) for c, v, n in self._pairs(rate) if c > 1 and (ms := self._value(e2e, n))]
+        return bool(rows) and all(v * ms / 1000 < 0.5 * c for c, v, ms in rows)
+
+    def _more_than_was_made(self, agg: Column) -> bool:
+        """A rate of output over a quarter above requests per second times their length: it is worked out from the time per token."""
+        rate, length = self._of("req_s"), next((c for c in self.columns if c.means.role == "output_len"), None)
+        if rate is None or length is None:
+            return False
+        made = [(v, r * k) for n in self.valid if (v := agg.values[n]) and (r := rate.values[n]) and (k := length.values[n])]
+        return any(v > 1.25 * out for v, out in made)
 
     def _derived(self, agg: Column | None, per: Column) -> str | None:
         """aggregate / concurrency within what rounding allows, in every row above one stream, two at least."""

@@ -10,6 +10,7 @@ from . import date_lines
 from .collect import collect
 from .line_format import LineFormat
 from .parse import read
+from .parser import together
 from .plugins import load_registry
 from .recognise import recognise
 from .source import Source, is_binary
@@ -73,10 +74,8 @@ def _entry(store: Store, source: Source, parsers: Sequence[Any]) -> dict[str, An
     telling = [r for r in readings if r.counts.matched]
     rows = store.rows_from(source.source_id)
     entry = _blank(shown, _why_not(found, readings, parsers))
-    lines = max((r.counts.lines for r in readings), default=0)
-    matched, near = sum(r.counts.matched for r in readings), sum(r.counts.near_miss for r in readings)
-    noise = min(max((r.counts.noise for r in readings), default=0), lines - matched - near)
-    entry["lines"] = {"matched": matched, "noise": noise, "near_miss": near, "other": lines - matched - near - noise}
+    counts = together(r.counts for r in readings)
+    entry["lines"] = {"matched": counts.matched, "noise": counts.noise, "near_miss": counts.near_miss, "other": counts.other}
     entry["rows"] = dict(sorted(rows.items()))
     entry["rejects"] = [{"line": n, "reason": why} for r in readings for n, why in r.counts.rejects[:5]]
     entry["clock"] = _clock(store, source.source_id)

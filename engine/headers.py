@@ -105,11 +105,11 @@ LOADS = (
     (
         4,
         _rx(
-            rf"(?:{_NUM} )*(?:concurrency|conc|concurrent|concurrencies|con)(?: level| limit)?(?: {_MANY})?|"
+            rf"(?:{_NUM} )*(?:concurrency|conc|concur|concurrent|concurrencies|con|ccu)(?: level| limit)?(?: {_MANY})?|"
             rf"(?:{_NUM} )*(?:simultaneous|parallel) {_MANY}|"
             rf"{_MANY} in flight|in ?flight(?: {_MANY})?|outstanding {_MANY}|(?:{_NUM} )*(?:gleichzeitige?|"
             rf"parallele) (?:nutzer|anfragen|benutzer|streams)|"
-            r"(?:requêtes|utilisateurs) (?:simultanées?|simultanés|parallèles|concurrente?s)|gleichzeitigkeit|parallelität|concurrence"
+            r"(?:requêtes|utilisateurs) (?:simultanées?|simultanés|parallèles|concurrente?s)|gleichzeitigkeit|parallelität|concurrence|(?:最大)?并发(?:数|量|度|用户数?|请求数?)?"
         ),
     ),
     (
@@ -135,25 +135,28 @@ ROLES = (
     ("e2e", r"\be2e\w*\b|end to end|\blatency\b|\blatenz\b|\blatence\b|response time|request time|antwortzeit|temps de réponse"),
     (
         "wall",
-        r"\bwall\b|\bwallclock\b|\bduration\b|\belapsed\b|\btotal time\b|\brun ?time\b|\bmakespan\b|\bdauer\b|"
+        r"\bwall\b|\bwallclock\b|^time taken\b|\bduration\b|\belapsed\b|\btotal time\b|\brun ?time\b|\bmakespan\b|\bdauer\b|"
         r"\blaufzeit\b|\bdurée\b|gesamtzeit|temps total",
     ),
     ("accept_len", r"accept\w* (?:len\w*)|\bacc len\w*|mean accepted|accepted len\w*"),
 )
 TIMES = tuple((name, _rx(pattern)) for name, pattern in ROLES)
 COUNTED = (
-    ("completed", r"(?:num |n )?(?:completed|successful|succeeded|success|successes|ok)(?: requests| reqs)?|erfolgreich\w*|réussies"),
+    (
+        "completed",
+        r"(?:num |n )?(?:completed|successful|succeed|succeeded|success|successes|ok)(?: requests| reqs)?|erfolgreich\w*|réussies",
+    ),
     ("failed", r"(?:num |n )?(?:failed|failures?|errors?|errs?)(?: requests| reqs)?|fehler|échecs"),
     ("requests", r"(?:num(?:ber)?(?: of)? |n |no of |total |# ?)*(?:requests?|reqs?|prompts|anfragen|requêtes)(?: sent| total)?"),
     (
         "input_len",
-        r"isl|(?:avg |mean )?(?:input|prompt|in)(?: seq(?:uence)?)? ?len(?:gth)?|prompt size|(?:avg|mean) (?:input|"
-        r"prompt) tok(?:en)?s|(?:input|prompt) tok(?:en)?s ?(?:/|per) ?req(?:uest)?",
+        r"isl|(?:avg |mean )?(?:input|prompt|in)(?: seq(?:uence)?)? ?len(?:gth)?|prompt size|(?:avg|mean|average) (?:input|"
+        r"prompt) tok(?:en)?s(?: per request)?|(?:input|prompt) tok(?:en)?s ?(?:/|per) ?req(?:uest)?",
     ),
     (
         "output_len",
-        r"osl|(?:avg |mean )?(?:output|gen|out)(?: seq(?:uence)?)? ?len(?:gth)?|(?:avg|mean) (?:output|generated|"
-        r"completion) tok(?:en)?s|(?:output|generated|gen|completion) tok(?:en)?s ?(?:/|per) ?req(?:uest)?",
+        r"osl|(?:avg |mean )?(?:output|gen|out)(?: seq(?:uence)?)? ?len(?:gth)?|(?:avg|mean|average) (?:output|generated|"
+        r"completion) tok(?:en)?s(?: per request)?|(?:output|generated|gen|completion) tok(?:en)?s ?(?:/|per) ?req(?:uest)?",
     ),
     ("input_tokens", r"(?:total|sum) (?:input|prompt) tok(?:en)?s?"),
     ("output_tokens", r"(?:total|sum) (?:output|generated|gen|completion) tok(?:en)?s?"),

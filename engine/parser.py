@@ -5,7 +5,7 @@ This module imports neither polars nor duckdb: `gpuverdict --help` and the catal
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, runtime_checkable
 
@@ -72,6 +72,16 @@ class Counts:
     @property
     def lines(self) -> int:
         return self.matched + self.noise + self.near_miss + self.other
+
+
+def together(all_counts: Iterable[Counts]) -> Counts:
+    """How the lines of one source ended that several parsers read: a line counts as understood if any of them took it, and never twice."""
+    each = list(all_counts)
+    lines = max((c.lines for c in each), default=0)
+    matched = min(sum(c.matched for c in each), lines)
+    near_miss = min(sum(c.near_miss for c in each), lines - matched)
+    noise = min(max((c.noise for c in each), default=0), lines - matched - near_miss)
+    return Counts(matched, noise, near_miss, lines - matched - near_miss - noise)
 
 
 class Readable(Protocol):

@@ -23,6 +23,9 @@ name `...-concurrency8`; else NULL. With a finite request rate it counts only if
 `started_at`, `finished_at`: the smallest and largest request times (UTC) where they are there, else `start_time` and `end_time`,
 which are local times without zone.
 
+The box of genai-perf of mid 2024 prints nanoseconds, `Num output token`, and its two throughputs below the table; its *inter token latency* has
+one value per response and goes to `itl_*`.
+
 **Traps.** The CSV prints nanoseconds through a float: its times are good to a millisecond here. In a table, a label may go on in the next
 row. Units stand in the label or beside the number; a time in an unknown unit is NULL. `N/A` is NULL.
 """
@@ -240,7 +243,9 @@ def _raw(request: Json, line: int, number: int, concurrency: float | None) -> Ro
 
 # --- tables in text --------------------------------------------------------------------------------------------------------------------
 
-_TITLE = re.compile(r"NVIDIA (?:AIPerf|GenAI-Perf) \|")
+_TITLE = re.compile(r"NVIDIA (?:AIPerf|GenAI-Perf) \||^\s*LLM Metrics\s*$", re.MULTILINE)
+_BELOW = re.compile(r"\s*(Output token throughput|Request throughput) \(per sec\): ([0-9.,]+)\s*")  # genai-perf of mid 2024
+_OF_2024 = {"num_output_token": "output_sequence_length", "num_input_token": "input_sequence_length"}
 _BORDER = re.compile(r"^\s*[┏┡└├┗┌╞╘╒+][━─┳╇┻┴┼┬┐┓┩┘┛┤═╪-]*\S*\s*$")
 _UNIT = re.compile(r"^(.*?)\s*\(([^()]*)\)$")
 
@@ -274,6 +279,7 @@ class _Tables:
         self.boxed = False
         self.label = ""
         self.values: list[str] = []
+        self.end = 0  # the last line of the box table above
 
     def read(self, text: str) -> None:
         rows = text.split("\n")
@@ -281,6 +287,7 @@ class _Tables:
             whole = number < len(rows)
             if row.strip()[:1] in ("│", "┃") and row.strip():
                 self._box(row.strip(), number)
+                self.end = number
             elif row.startswith(("Metric,", '"Metric",')):
                 self._csv_header(row, number)
             elif self.header and not self.boxed and row.strip():
@@ -289,7 +296,11 @@ class _Tables:
                 self._finish()
                 if not self.boxed or not _BORDER.match(row):
                     self.header = []
-                if _TITLE.search(row) or _BORDER.match(row):
+                below = _BELOW.fullmatch(row) if whole and self.results and number - self.end <= 3 else None
+                if below and (value := _cell(below[2])) is not None:
+                    self.results[-1][1].setdefault(_slug(below[1])[0], {"avg": value})
+                    self.lines.add(number, number, "matched")
+                elif _TITLE.search(row) or _BORDER.match(row):
                     self.lines.add(number, number, "noise")
         self._finish()
 
@@ -336,6 +347,9 @@ class _Tables:
         """The row that was being read is complete."""
         if self.label and self.header:
             name, unit = _slug(self.label)
+            name = _OF_2024.get(name, name)
+            if (name, unit) == ("inter_token_latency", "ns"):
+                name = "inter_chunk_latency"  # one value per response, not one per request
             names = ["avg" if h == "Value" else h.lower() for h in self.header[1:]]
             self.results[-1][1].setdefault(name, {"unit": unit} | {k: _cell(v) for k, v in zip(names, self.values)})
         self.label, self.values = "", []
@@ -650,6 +664,32 @@ SAMPLES: tuple[Sample, ...] = (
         },
         "genai-perf, CSV",
         name="artifacts/tiny-openai-chat-concurrency8/profile_export_genai_perf.csv",
+    ),
+    Sample(
+        "                       LLM Metrics\n┏━━━━━━━━━━━━━━━━━━━━━━━━━━┳━━━━━━━━━━━━━━━┳━━━━━━━━━━━━━━━┓\n"
+        "┃                Statistic ┃           avg ┃           p99 ┃\n┡━━━━━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━┩\n"
+        "│ Time to first token (ns) │    12,500,000 │    25,500,000 │\n│ Inter token latency (ns) │     2,250,000 │     4,500,000 │\n"
+        "│     Request latency (ns) │ 4,125,500,000 │ 5,250,500,000 │\n│         Num output token │           331 │           412 │\n"
+        "│          Num input token │           551 │           555 │\n└──────────────────────────┴───────────────┴───────────────┘\n"
+        "Output token throughput (per sec): 160.50\nRequest throughput (per sec): 0.485\n",
+        {
+            "bench_steps": [
+                {
+                    "line": 3,
+                    "ttft_mean_ms": 12.5,
+                    "ttft_p99_ms": 25.5,
+                    "tpot_mean_ms": None,
+                    "itl_mean_ms": 2.25,
+                    "itl_p99_ms": 4.5,
+                    "e2e_mean_ms": 4125.5,
+                    "output_len": 331.0,
+                    "input_len": 551.0,
+                    "aggregate_tok_s": 160.5,
+                    "req_s": 0.485,
+                }
+            ]
+        },
+        "genai-perf 24.06",
     ),
     Sample(
         "                  NVIDIA AIPerf | LLM Metrics\n┏━━━━━━━━━━━━━━━━━━━━━┳━━━━━━━━━━━┳━━━━━━━━┳━━━━━━━━┓\n"

@@ -32,7 +32,9 @@ What the columns mean:
 - `step` counts the rows of a series from 1. `line` is the row's line, for a table on its side the header's, for a block its first.
 
 Known traps: `1.00×` is a ratio; a "latency" in which one token was made is that of a token; `8/8` completed; ranges, bounds, `OOM`, `—` are NULL; one comma or point before three digits may group
-thousands or be decimal (decided per column, else NULL and a near miss); tok/s per GPU is not the aggregate; columns of settings and
+thousands or be decimal (decided per column, else NULL and a near miss); tok/s per GPU is not the aggregate; a "decode throughput" of more tokens than requests per second times output
+length is worked out from the time per token, not measured; a letter (`N`) under which not half as many requests were in flight, by rate and latency,
+counts requests; columns of settings and
 prefill rates are not measurements. The last cell of a file that ends without a line end may be cut: NULL, unless a pipe closes it.
 Tables of tools with a parser of their own (llama-bench, batched-bench, the benchmark consoles) and per-request tables are left alone.
 A table that starts after the first 256 KiB is found where its lines or those around it hold a rule or a word for streams or token rates.

@@ -3,7 +3,8 @@
 **Reads** what `vllm bench serve`, `benchmark_serving.py`, `sglang.bench_serving`, `sglang.bench_offline_throughput` and forks print at
 the end of a run, alone, several in one file, between the lines of any other log, as comments (`# `), quoted, with or without padding, and
 when the paste lost its first lines. All of them print the same lines, so one parser reads them all. Also the result lines of
-`vllm bench throughput` and `vllm bench latency`. What else SGLang prints is read by sglang-bench-console.
+`vllm bench throughput` and `vllm bench latency`, of `benchmark_serving.py` of 2023 (`Total time`, `Throughput: .. requests/s`, `Average
+latency`) and of early 2024, whose units stand behind the numbers (`Mean TTFT: 90.50 ms`). What else SGLang prints is read by sglang-bench-console.
 
 Lines are known by their label, at the start of the line; the value is the last number of the line. Labels of all eras: `Total Token
 throughput` (to 2025-12) and `Total token throughput`, `Max reqeuest concurrency` (SGLang to 2025-05), `Total throughput` (forks), P90
@@ -42,8 +43,13 @@ def _value(kind: str, *labels: str, number: str = _NUMBER) -> Line:
     return Line(kind, into="bench_steps*", anchor=labels, after=_AFTER, fields={"value": Num(number), "mark": Text(_MARK)}, need=("mark",))
 
 
-def _offline(kind: str, anchor: str, number: str, scale: float = 1.0) -> Line:
+def _offline(kind: str, anchor: str | tuple[str, ...], number: str, scale: float = 1.0) -> Line:
     return Line(kind, into="bench_steps*", anchor=anchor, after=_AFTER, fields={"value": Num(number, scale)}, need=("value",))
+
+
+def _worded(kind: str, *labels: str, unit: str) -> Line:
+    """A line `label: number unit` of early 2024, where the unit stood behind the number: another unit is a near miss."""
+    return _offline(kind, labels, rf":[\s|*]*(-?[0-9][0-9,]*(?:\.[0-9]+)?)\s?{unit}\b")
 
 
 _PADDED = Text(r":(\s{8,})\S")
@@ -78,14 +84,21 @@ _COUNTS = (
     _value("retokenized", "Total generated tokens (retokenized):"),
     _value("req_s", "Request throughput (req/s):"),
     _value("aggregate_tok_s", "Output token throughput (tok/s):"),
+    _worded("wall_s", "Benchmark duration: ", unit="s"),
+    _worded("req_s", "Request throughput: ", unit="req(?:uest)?s/s"),
+    _worded("aggregate_tok_s", "Output token throughput: ", unit="tok(?:en)?s?/s"),
     _offline("mean_concurrency", "Concurrency:", r"Concurrency:[\s|*]*([0-9][0-9,]*\.[0-9]{2})\s*(?:[^0-9.,\s]|$)"),
     _offline("accept_len", "Accept length:", r"Accept length:[\s|*]*([0-9]+\.[0-9]+)"),
     _offline("accept_len", "Acceptance length:", r"Acceptance length:[\s|*]*([0-9]+\.[0-9]+)"),
 )
 _LATENCIES = tuple(
-    _value(f"{column}_{stat}_ms", *(f"{word} {label} (ms):" for label in labels))
+    line
     for column, labels in {"ttft": ("TTFT",), "tpot": ("TPOT",), "itl": ("ITL",), "e2e": ("E2EL", "E2E Latency")}.items()
     for stat, word in {"mean": "Mean", "p50": "Median", "p99": "P99"}.items()
+    for line in (
+        _value(f"{column}_{stat}_ms", *(f"{word} {label} (ms):" for label in labels)),
+        _worded(f"{column}_{stat}_ms", *(f"{word} {label}: " for label in labels), unit="ms"),
+    )
 )
 _THROUGHPUT = (
     Line(
@@ -94,12 +107,14 @@ _THROUGHPUT = (
         anchor="Throughput: ",
         after=_AFTER,
         fields={
-            "value": Num(r"Throughput: ([0-9.,]+) requests/s, "),
+            "value": Num(r"Throughput: ([0-9.,]+) requests/s(?:\s*$|, [0-9.,]+ (?:total )?tokens/s)"),
             "total_rate": Num(r" requests/s, ([0-9.,]+) (?:total )?tokens/s"),
             "output_rate": Num(r" ([0-9.,]+) output tokens/s"),
         },
-        need=("value", "total_rate"),
+        need=("value",),
     ),
+    _worded("total_time", "Total time: ", unit="s"),
+    _offline("mean_latency", "Average latency: ", r"Average latency: ([0-9.]+) s\s*$", 1e3),
     _value("prompts_total", "Total num prompt tokens:"),
     _value("outputs_total", "Total num output tokens:"),
     _offline("avg_latency", "Avg latency: ", r"Avg latency: ([0-9.]+) seconds", 1e3),
@@ -126,9 +141,10 @@ _PLAIN = (
     "accept_len",
 )
 _READ = ("rate_rps", "concurrency", "before_rate_rps", "before_concurrency", *_PLAIN, *_STATS, "e2e_mean_ms", "e2e_p99_ms", "throughput",
-         "prompts_total", "outputs_total", "avg_latency", "p99_latency")  # fmt: skip
+         "total_time", "mean_latency", "prompts_total", "outputs_total", "avg_latency", "p99_latency")  # fmt: skip
 
-# Groups of lines: 0 what vLLM prints before its banner, 1 banner and counts, 2 latencies, 3 and 4 the offline benchmarks.
+# Groups of lines: 0 what vLLM prints before its banner, 1 banner and counts, 2 latencies, 3 one rate (the serving benchmark of 2023 and
+# the offline one), 4 the offline latency.
 _BLOCKS = f"""
 WITH ahead AS (
     SELECT
@@ -139,11 +155,12 @@ WITH ahead AS (
     SELECT
         * EXCLUDE (kind), CASE WHEN before THEN 'before_' ELSE '' END || kind AS kind,
         CASE WHEN before THEN 0 WHEN kind IN ('avg_latency', 'p99_latency') THEN 4 WHEN kind LIKE '%\\_ms' ESCAPE '\\' THEN 2
-             WHEN kind IN ('throughput', 'prompts_total', 'outputs_total') THEN 3 ELSE 1 END AS part
+             WHEN kind IN ('throughput', 'total_time', 'mean_latency', 'prompts_total', 'outputs_total') THEN 3 ELSE 1 END AS part
     FROM ahead
 ), started AS (
     SELECT
-        *, lag(part) OVER w IS NULL OR kind IN ('throughput', 'avg_latency') OR (kind = 'banner' AND lag(part) OVER w <> 0)
+        *, lag(part) OVER w IS NULL OR kind IN ('total_time', 'avg_latency') OR (kind = 'banner' AND lag(part) OVER w <> 0)
+            OR (kind = 'throughput' AND lag(kind) OVER w <> 'total_time')
             OR (part <> lag(part) OVER w AND (lag(part) OVER w, part) NOT IN ((0, 1), (1, 2))) AS new
     FROM grouped WINDOW w AS (PARTITION BY run ORDER BY line)
 ), numbered AS (
@@ -188,7 +205,7 @@ WITH rows_of AS (
         {_measured("aggregate_tok_s", "unusable")}, {_measured("mean_concurrency", "FALSE")}, {_measured("accept_len", "FALSE")},
         {", ".join(_measured(column, "unusable OR unstreamed") for column in _STATS)},
         {_measured("e2e_mean_ms", "FALSE")}, {_measured("e2e_p99_ms", "FALSE")},
-        throughput, total_rate, output_rate, prompts_total, outputs_total, avg_latency, p99_latency
+        throughput, total_rate, output_rate, prompts_total, outputs_total, avg_latency, p99_latency, total_time, mean_latency
     FROM judged
 ), loads AS (
     SELECT *, row_number() OVER (PARTITION BY concurrency, rate_rps ORDER BY line) AS again FROM rows_of
@@ -196,13 +213,13 @@ WITH rows_of AS (
     SELECT *, CASE WHEN max(again) FILTER (concurrency IS NOT NULL) OVER () > 1 THEN 'run ' || again END AS series FROM loads
 )
 SELECT
-    line, series, row_number() OVER (PARTITION BY series ORDER BY line) AS step, concurrency, rate_rps, completed, failed, wall_s,
-    coalesce(req_s, throughput) AS req_s, coalesce(aggregate_tok_s, output_rate, total_rate) AS aggregate_tok_s,
+    line, series, row_number() OVER (PARTITION BY series ORDER BY line) AS step, concurrency, rate_rps, completed, failed,
+    coalesce(wall_s, nullif(total_time, 0)) AS wall_s, coalesce(req_s, throughput) AS req_s, coalesce(aggregate_tok_s, output_rate, total_rate) AS aggregate_tok_s,
     CASE WHEN coalesce(aggregate_tok_s, output_rate) IS NOT NULL THEN 'output'
          WHEN total_rate IS NOT NULL THEN 'total' END AS aggregate_counts,
     coalesce(input_tokens, nullif(prompts_total, 0)) AS input_tokens, coalesce(output_tokens, nullif(outputs_total, 0)) AS output_tokens,
     input_tokens / nullif(completed, 0) AS input_len, output_tokens / nullif(completed, 0) AS output_len, mean_concurrency, accept_len,
-    {", ".join(_STATS)}, coalesce(e2e_mean_ms, avg_latency) AS e2e_mean_ms, coalesce(e2e_p99_ms, p99_latency) AS e2e_p99_ms
+    {", ".join(_STATS)}, coalesce(e2e_mean_ms, avg_latency, mean_latency) AS e2e_mean_ms, coalesce(e2e_p99_ms, p99_latency) AS e2e_p99_ms
 FROM named
 """
 
@@ -236,6 +253,7 @@ _NOISE = (
     *("Peak concurrent requests:", "Peak output token throughput (tok/s):", "Total token throughput (tok/s):"),
     "Total Token throughput (tok/s):",
     *("Input token throughput (tok/s):", "Request goodput (req/s):", "RTFx (Inverse Real-Time Factor):", "Total input text tokens:"),
+    *("Input token throughput: ", "Average latency per token:", "Average latency per output token:"),
     *("Total input vision tokens:", "Last generation throughput (tok/s):", "Input throughput (inputs/s):", "Burstiness factor:"),
     *("-Time to First Token-", "-Time per Output Token (excl. 1st token)-", "-Inter-token Latency-", "-Inter-Token Latency-"),
     *("-End-to-end Latency-", "-End-to-End Latency-", "-Speculative Decoding-", "-Client-side Queueing-", "% percentile TTFT"),
@@ -377,6 +395,35 @@ SAMPLES = (
             ]
         },
         "vllm bench throughput, vllm bench latency",
+    ),
+    Sample(
+        "Total time: 50.25 s\nThroughput: 4.25 requests/s\nAverage latency: 20.50 s\nAverage latency per token: 0.25 s\n"
+        "Average latency per output token: 1.50 s\n\n"
+        "Successful requests: 200\nBenchmark duration: 40.500000 s\nTotal input tokens: 20000\nTotal generated tokens: 30000\n"
+        "Request throughput: 4.94 requests/s\nInput token throughput: 493.83 tokens/s\nOutput token throughput: 740.74 tokens/s\n"
+        "Mean TTFT: 90.50 ms\nMedian TTFT: 80.25 ms\nP99 TTFT: 320.75 ms\nMean TPOT: 40.50 ms\nMedian TPOT: 40.25 ms\nP99 TPOT: 44.00 ms\n",
+        {
+            "bench_steps": [
+                {"line": 1, "step": 1, "wall_s": 50.25, "req_s": 4.25, "e2e_mean_ms": 20500.0, "aggregate_tok_s": None, "completed": None},
+                {
+                    "line": 7,
+                    "step": 2,
+                    "completed": 200.0,
+                    "wall_s": 40.5,
+                    "req_s": 4.94,
+                    "input_tokens": 20000.0,
+                    "output_len": 150.0,
+                    "aggregate_tok_s": 740.74,
+                    "aggregate_counts": "output",
+                    "ttft_mean_ms": 90.5,
+                    "ttft_p50_ms": 80.25,
+                    "ttft_p99_ms": 320.75,
+                    "tpot_mean_ms": 40.5,
+                    "tpot_p50_ms": 40.25,
+                },
+            ]
+        },
+        "vLLM 2023, vLLM early 2024 and JetStream",
     ),
 )
 

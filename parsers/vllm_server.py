@@ -49,7 +49,8 @@ _COLOUR = r"(?:\[[\d;]+m)?"  # of a paste that lost the escape characters
 _BAR = r"(?:[^'\"{}]*(?:it/s|s/it|i?B/s)(?:, [^'\"{}\[\]]*)?\]\s*)?"  # a progress bar without a line end
 _TAG = r"(?:\[[A-Za-z][\w.-]{0,40}\] ?)?"  # VLLM_LOGGING_PREFIX, or the model name of a router
 _PROCESS = rf"(?:{_COLOUR}\([\w .,=/:-]*\bpid=\d+[\w .,=:]*\){_COLOUR} *)*"
-_WHO = rf"(?:%\.?)?{_BAR}{_TAG}{_PROCESS}"
+_HALF = r"(?:_?\w{1,40} pid=\d+\) *)?"  # a selection that missed the bracket
+_WHO = rf"(?:%\.? ?)?{_BAR}{_TAG}{_HALF}{_PROCESS}"
 _LEVEL = r"(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)"
 _DATE = r"(?:\d{4}-)?\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,6})?"  # the format of the date is a setting of the logger
 _HEAD = rf"{_WHO}{_LEVEL} +{_DATE} \[?[\w./-]+:\d+\] *"
@@ -58,8 +59,9 @@ _NAMED = r"[\w .:/|\[\]-]*"  # level, logger and place, as other formatters put 
 _LOGGER = rf"{_WHO}(?:\[?{_ISO}\]?{_NAMED}\b(?:{_LEVEL}|vllm[.\w]*|loggers\.py|metrics\.py)\b{_NAMED}[ |:\]-]|(?:{_LEVEL}(?::| +\| ))?vllm\.[.\w:]*(?::| - ))"
 _JSON = r'\{[^{}]*"(?:message|msg|textPayload)": ?"'
 _ANY_HEAD = rf"(?:{_JSON})?(?:{_HEAD}|{_LOGGER})|{_JSON}"
+_BARE = r"\[(?:llm_engine|metrics|loggers)\.py:\d+\] *"  # somebody cut the level and the time away
 _ONLY = rf"^{_HEAD}$"
-_UVICORN = rf"^(?:%\.?)?{_BAR}{_TAG}{_COLOUR}\((?:APIServer|ApiServer)\w* pid=\d+\){_COLOUR} *INFO: +"
+_UVICORN = rf"^(?:%\.? ?)?{_BAR}{_TAG}{_COLOUR}\((?:APIServer|ApiServer)\w* pid=\d+\){_COLOUR} *INFO: +"
 
 _Fields = dict[str, Num | Int | Text | Word]
 
@@ -89,10 +91,11 @@ _STATISTICS = (
         "stats",
         into="server_samples*",
         anchor="Avg prompt throughput: ",
-        after=rf"^(?:{_ANY_HEAD}|\s*)(?:Engine \d+: |\d+ Engines Aggregated: )?$",
+        after=rf"^(?:{_ANY_HEAD}|{_BARE}|\s*)(?:Engine \d+: |\d+ Engines Aggregated: )?$",
         fields={
             **_WHOSE,
             **_OTHER_HEAD,
+            "bare": Text(rf"^({_BARE})"),
             "engine_no": Int(r"Engine (\d+): Avg"),
             "aggregated": Int(r"(\d+) Engines Aggregated: Avg"),
             "prompt_tok_s": Num(r"Avg prompt throughput: ([\d.]+) tokens/s"),
@@ -196,7 +199,12 @@ _STATISTICS = (
     Line(
         "cut",
         into="server_samples*",
-        anchor=("%INFO 0", "%INFO 1", "%.INFO 0", "%.INFO 1", "%(APIServer pid="),
+        anchor=tuple(
+            f"{end}{blank}{start}"
+            for end in ("%", "%.")
+            for blank in ("", " ")  # lines joined by whatever showed the text
+            for start in ("INFO 0", "INFO 1", "(APIServer pid=", "(EngineCore", "(_AsyncLLMEngine pid=")
+        ),
         after=r"^never\b$",
         split_before=True,
     ),
@@ -548,6 +556,7 @@ WITH facts AS (
         CASE kind WHEN 'version' THEN 0 WHEN 'args' THEN 1 WHEN 'config' THEN 2 ELSE 3 END AS stage
     FROM staged
     WHERE (kind <> 'rest of stats' OR line - 1 IN (SELECT line FROM staged WHERE kind = 'stats' AND running IS NULL))
+      AND (bare IS NULL OR NOT EXISTS (FROM staged WHERE kind = 'stats' AND bare IS NULL))
       AND (glued IS NULL OR line IN (SELECT line FROM staged WHERE kind IN ('stats', 'spec') AND glued IS NULL))
 ), marks AS (
     SELECT process, line, eng, stage, starting, lag(stage) OVER w AS before, lag(eng) OVER w AS eng_before

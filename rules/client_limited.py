@@ -112,9 +112,14 @@ WITH reqs AS MATERIALIZED (
 ), client_done AS (
     SELECT c.scope_id, count(*) AS completions FROM clients c JOIN main.client_requests_in_scope r USING (scope_id)
     WHERE r.origin = 'client' AND coalesce(r.status, 'ok') = 'ok' AND r.finished_at <= c.t1 GROUP BY c.scope_id
+), last_lines AS (
+    -- an engine that prints several lines within one tick of its clock says its numbers again
+    SELECT * FROM main.server_in_scope WHERE running IS NOT NULL AND phase IS DISTINCT FROM 'prefill'
+    QUALIFY row_number() OVER (PARTITION BY scope_id, source_id, run, engine, rank, coalesce(time, line) ORDER BY line DESC) = 1
 ), rounds AS (
-    SELECT scope_id, source_id, min(line) AS line, time, t, sum(running) AS running, sum(waiting) AS waiting, count(waiting) AS known FROM main.server_in_scope
-    WHERE running IS NOT NULL AND phase IS DISTINCT FROM 'prefill' GROUP BY ALL
+    -- engines and ranks that print together are one server; lines without a time are each on their own
+    SELECT scope_id, source_id, min(line) AS line, time, t, sum(running) AS running, sum(waiting) AS waiting, count(waiting) AS known
+    FROM last_lines GROUP BY scope_id, source_id, time, t, CASE WHEN time IS NULL THEN line END
 ), source_stats AS (
     SELECT scope_id, source_id, avg((waiting >= 1)::INT) FILTER (known > 0) AS waiting_share, count(*) FILTER (known > 0) AS wait_lines, max(running) AS running_max,
         min({'source_id': source_id, 'line': line}, 2) FILTER (waiting >= 1) AS ev

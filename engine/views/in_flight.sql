@@ -19,10 +19,14 @@ WITH spans AS (
         source_id, origin, at_time AS began, lead(at_time) OVER w AS ended, sum(step) OVER w AS n
     FROM (SELECT source_id, origin, at_time, sum(step) AS step FROM edges GROUP BY ALL)
     WINDOW w AS (PARTITION BY source_id, origin ORDER BY at_time)
+), last_lines AS (
+    -- an engine that prints several lines within one tick of its clock says its number again: the last one holds until the next tick
+    SELECT source_id, time, running, waiting FROM main.server_samples
+    WHERE time IS NOT NULL AND running IS NOT NULL AND phase IS DISTINCT FROM 'prefill'
+    QUALIFY row_number() OVER (PARTITION BY source_id, run, engine, rank, time ORDER BY line DESC) = 1
 ), lines AS (
     -- several engines or ranks of one source print at about the same time: whoever runs something keeps the server busy
-    SELECT source_id, time, sum(coalesce(running, 0)) AS n, sum(coalesce(waiting, 0)) AS waiting
-    FROM main.server_samples WHERE time IS NOT NULL AND running IS NOT NULL AND phase IS DISTINCT FROM 'prefill' GROUP BY source_id, time
+    SELECT source_id, time, sum(running) AS n, sum(coalesce(waiting, 0)) AS waiting FROM last_lines GROUP BY source_id, time
 ), marks AS (
     -- every line shows that the server works, also one of a prefill step
     SELECT source_id, time, time - lag(time) OVER (PARTITION BY source_id ORDER BY time) AS gap

@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 from gpuverdict.engine.line_format import Line, LineFormat, Num
 from gpuverdict.engine.parse import read
-from gpuverdict.engine.parser import Claim, Counts, Head, Refusal, Sample
+from gpuverdict.engine.parser import Claim, Counts, Head, Refusal, Sample, together
 from gpuverdict.engine.recognise import all_parsers, builtin_parsers, precedence, recognise
 from gpuverdict.engine.source import HEAD_BYTES, Source
 
@@ -115,3 +115,12 @@ def test_extra_parsers_replace_built_in_ones_of_the_same_name() -> None:
     mine = _format("llama-server", "stat:", "stat: n=1\n")
     assert [p for p in all_parsers([mine]) if p.name == "llama-server"] == [mine]
     assert isinstance(sys.modules["gpuverdict.engine.recognise"], ModuleType)
+
+
+def test_lines_that_two_parsers_read_are_counted_once() -> None:
+    """Ten lines taken of seven: none is left for the others, and no count is negative."""
+    both = together([Counts(matched=6, noise=1), Counts(matched=4, noise=0, near_miss=2, other=1)])
+    assert (both.matched, both.near_miss, both.noise, both.other) == (7, 0, 0, 0)
+    apart = together([Counts(matched=2, noise=1, other=4), Counts(matched=3, near_miss=1, other=3)])
+    assert (apart.matched, apart.near_miss, apart.noise, apart.other, apart.lines) == (5, 1, 1, 0, 7)
+    assert together([]).lines == 0

@@ -11,7 +11,7 @@ from gpuverdict.engine.testing import check_samples, rows_of
 from gpuverdict.parsers.aiperf import PARSER
 from open_ended import document_tests, read
 
-NEW, OLD, AGGREGATE, RECORDS, CSV, CONSOLE, RAW = (s.text for s in PARSER.samples)
+NEW, OLD, AGGREGATE, RECORDS, CSV, NANO, CONSOLE, RAW = (s.text for s in PARSER.samples)
 
 facts = partial(read, PARSER)
 
@@ -130,3 +130,11 @@ def test_no_text_leaves() -> None:
 def test_other_files_are_not_claimed() -> None:
     for text in ('{"metadata": {}, "metrics": {}}', "Metric,Value\na,1\n", "┃ Metric ┃ avg ┃\n", '{"request_latency": 3}'):
         assert PARSER.claims(Source.from_text(text).head()) is None
+
+
+def test_throughputs_below_a_table_belong_to_it_alone() -> None:
+    """The lines that genai-perf of 2024 prints below its table, not those somebody writes further down or before it."""
+    below = "Output token throughput (per sec): 99.50\n"
+    assert [r.get("aggregate_tok_s") for r in rows_of(PARSER, below + NANO)[0]["bench_steps"]] == [160.5]
+    apart = NANO.replace("Output token throughput (per sec): 160.50\n", "") + "\n\n\n" + below
+    assert [r.get("aggregate_tok_s") for r in rows_of(PARSER, apart)[0]["bench_steps"]] == [None]

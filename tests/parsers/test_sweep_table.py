@@ -623,3 +623,56 @@ def test_streams_are_whole_numbers_and_the_mean_in_flight_is_not() -> None:
     text = "max_concurrency,concurrency,output_throughput,mean_tpot_ms\n1,0.99,82,12.1\n4,3.94,310,12.6\n16,15.72,600,13.3\n"
     assert [row["concurrency"] for row in steps(text)] == [1, 4, 16]
     assert not steps(text.replace("0.99", "1").replace("3.94", "4").replace("15.72", "16")), "two columns of whole numbers"
+
+
+# a client that sends 8 or 96 requests, `Concur` of them at a time
+SENT = (
+    "| ISL | OSL | {} | N | TTFT (ms) | TPOT (ms) | E2EL (ms) | Req/s |\n|---|---|---|---|---|---|---|---|\n"
+    "| 256 | 100 | 1 | 8 | 120.5 | 20.5 | 2150.0 | 0.4651 |\n| 256 | 100 | 12 | 96 | 820.5 | 30.5 | 3840.0 | 3.1 |\n"
+)
+
+
+@pytest.mark.parametrize("header", ["Concur", "CCU", "并发数", "最大并发"])
+def test_requests_beside_the_streams_are_not_the_streams(header: str) -> None:
+    assert column(SENT.format(header), "concurrency") == [1.0, 12.0]
+
+
+def test_a_letter_that_counts_requests_is_no_load() -> None:
+    """By Little's law one and twelve were in flight, not 8 and 96."""
+    assert steps(SENT.format("Setting")) == []
+    assert "in flight" in str(claim(SENT.format("Setting")))
+    streams = SENT.replace("| 8 |", "| 1 |").replace("| 96 |", "| 12 |").format("Setting")
+    assert column(streams, "concurrency") == [1.0, 12.0]
+
+
+DECODE = (
+    "| ISL | OSL | Concurrency | TPOT (ms) | Tput User (TPS) | Tput Decode (TPS) | Req/s |\n|---|---|---|---|---|---|---|\n"
+    "| 256 | 100 | 1 | 20.5 | 48.78 | 48.8 | 0.4651 |\n| 256 | 100 | 12 | 30.5 | 32.79 | 393.4 | {} |\n"
+)
+
+
+def test_streams_by_the_time_per_token_are_no_aggregate() -> None:
+    """A rate that is worked out from the decode steps is more than was made: 12 x 32.79 beside 1.5 x 100 tokens per second."""
+    assert column(DECODE.format("1.5"), "aggregate_tok_s") == [None, None]
+    assert column(DECODE.format("1.5"), "per_stream_counts") == ["decode", "decode"]
+    assert column(DECODE.format("3.9"), "aggregate_tok_s") == [48.8, 393.4]
+
+
+KEYS = (
+    "| Key | Value |\n|---|---|\n| Time taken for tests (s) | 60.5 |\n| Number of concurrency | 16 |\n| Succeed requests | 64 |\n"
+    "| Failed requests | 0 |\n| Output token throughput (tok/s) | 211.5 |\n| Average latency (s) | 15.1 |\n"
+    "| Average time to first token (s) | 0.9 |\n| Average time per output token (s) | {} |\n"
+    "| Average input tokens per request | 100.0 |\n| Average output tokens per request | 200.0 |\n"
+)
+
+
+def test_a_time_per_token_of_all_streams_is_none_of_one() -> None:
+    """evalscope called one over its throughput so; later versions print the time of a request's token."""
+    (row,) = steps(KEYS.format("0.0714"))
+    assert (row["tpot_mean_ms"], row["wall_s"], row["completed"], row["input_len"], row["output_len"]) == (71.4, 60.5, 64.0, 100.0, 200.0)
+    (row,) = steps(KEYS.format("0.00473"))
+    assert row.get("tpot_mean_ms") is None and row["ttft_mean_ms"] == 900.0
+    # also where the latency stands behind it
+    order = KEYS.format("0.00473").split("\n")
+    later = "\n".join(line for line in order if "latency" not in line) + next(line for line in order if "latency" in line) + "\n"
+    assert steps(later)[0].get("tpot_mean_ms") is None and steps(later)[0]["e2e_mean_ms"] == 15100.0

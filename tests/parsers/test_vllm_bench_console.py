@@ -8,7 +8,7 @@ from gpuverdict.parsers.vllm_bench_console import PARSER
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-VLLM, COMMENTED, SGLANG, OFFLINE = (s.text for s in PARSER.samples)
+VLLM, COMMENTED, SGLANG, OFFLINE, EARLY = (s.text for s in PARSER.samples)
 # these honestly differ when the line that would discredit or explain them is cut off
 DERIVED = ("series", "step", "output_tokens", "output_len", "aggregate_tok_s", "aggregate_counts", "ttft_mean_ms", "concurrency", "n")
 

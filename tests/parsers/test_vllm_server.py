@@ -529,3 +529,22 @@ def test_any_garbled_byte(at: int, byte: int) -> None:
 def test_weights_that_the_server_was_told_to_keep_in_host_memory(words: str) -> None:
     rows = table(f"INFO 10-06 15:00:00 [utils.py:233] {words}\n", "server_config")
     assert [r["num"] for r in rows if r["key"] == "weights_offload_gib"] == [12.5]
+
+
+@pytest.mark.parametrize(
+    ("blank", "who"), [(" ", ""), ("", "(EngineCore pid=7) "), (" ", "(_AsyncLLMEngine pid=7) "), (" ", "(APIServer pid=7) ")]
+)
+def test_records_on_one_line_are_cut(blank: str, who: str) -> None:
+    """What showed the text joined its lines; the selection missed the first bracket."""
+    records = [who + stats(second, running=second + 1).rstrip("\n") for second in (1, 2, 3)]
+    joined = blank.join(records).removeprefix("(") + "\n"
+    assert [r["running"] for r in table(joined)] == [2.0, 3.0, 4.0]
+    quoted = f"INFO 10-06 15:01:00 [logger.py:42] Received request chat-1: prompt: '50%{blank}{records[0]}', params: SamplingParams(n=1)\n"
+    assert [r["running"] for r in table(quoted + joined)] == [2.0, 3.0, 4.0]
+    assert table(quoted) == []
+
+
+def test_lines_without_level_and_time_count_where_all_are_so() -> None:
+    bare = stats(1).removeprefix("INFO 10-06 15:02:01 ").replace("loggers.py:127", "llm_engine.py:649")
+    assert [(r["running"], r["time"]) for r in table(bare)] == [(4.0, None)]
+    assert [r["time"] is None for r in table(stats(5) + bare)] == [False]

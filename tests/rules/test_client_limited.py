@@ -166,3 +166,16 @@ def test_a_log_that_nothing_ties_to_the_load_does_not_speak_alone(waiting: float
     old = lines(20, source_id=1, start=1000.0 - 1e6, running=8.0, waiting=8.0, gen_tok_s=300.0)
     store = store_of(server_samples=new + old, zone={0: "no-year", 1: "no-year"})
     assert findings(RULE, store)["trace"].verdict == expected
+
+
+@pytest.mark.parametrize("again", [1, 3])
+def test_an_engine_that_prints_several_lines_per_tick_runs_no_more_for_it(again: int) -> None:
+    store = store_of(server_samples=lines(20 * again, running=8.0, waiting=0.0, gen_tok_s=300.0, time=lambda i: 1000.0 + i // again))
+    assert {row["n"] for row in store.rows_of("SELECT n FROM main.in_flight")} == {8.0}
+    (found,) = [f for label, f in findings(RULE, store).items() if "running" in label]
+    assert found.numbers["running_max"] == 8
+
+
+def test_two_engines_that_print_together_are_one_server() -> None:
+    store = store_of(server_samples=[row for k in (0, 1) for row in lines(20, running=8.0, waiting=0.0, engine=k)])
+    assert {row["n"] for row in store.rows_of("SELECT n FROM main.in_flight")} == {16.0}
