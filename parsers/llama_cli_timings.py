@@ -13,7 +13,7 @@ Tables
 - `requests`, one row per block. prompt_ms, prompt_tokens (computed ones), decode_ms, decode_steps (what the printed rate divides by).
   output_tokens: the sampled tokens where they are printed (`llama_print_timings`), the generated ones of servers and `ollama run`; NULL for
   newer llama.cpp tools. origin: server, but client for `ollama run` (latency_s: its total duration; queue_ms: what the total holds beside
-  load, prompt and eval). Times: only KoboldCpp's `[HH:MM:SS]`, the end of a reply.
+  load, prompt and eval; NULL for prompts of more than one batch of 512). Times: only KoboldCpp's `[HH:MM:SS]`, the end of a reply.
 - `bench_steps`, one row per run of `llama-parallel`: concurrency (its clients), requests, tokens, and the rates over the whole run.
 - `server_config`: n_ctx_slot of KoboldCpp; n_ctx_slot and slots of the early servers, where the list of slots is whole.
 
@@ -21,6 +21,7 @@ Traps
 - A tool in conversation mode prints one block for the whole conversation: sums over all turns.
 - The load time of these blocks contains waiting for the user.
 - `eval time ... / N runs` counts the tokens after the first. Sampler lines of newer builds count prompt tokens too and are not read.
+- Ollama's runner up to 0.12.6 prints the time of the last batch of a prompt as that of the whole prompt.
 - From Ollama 0.30 on the prompt count includes cached tokens while its duration does not.
 - Blocks at the end of llama-parallel, llama-batched-bench and llama-perplexity are no request: `eval` counts only the tokens decoded alone,
   and whatever went through in a batch is in the prompt's line. Nor is a block that decoded nothing (`0.00 ms / 1 runs`).
@@ -242,7 +243,8 @@ FROM kobolds
 UNION ALL
 SELECT line, 'client', 'ollama', run, CAST(run AS VARCHAR) || ':line ' || CAST(line AS VARCHAR), NULL, NULL, NULL, NULL,
     prompt_n, output_n, prompt_s * 1000, decode_s * 1000, output_n,
-    CASE WHEN total_s >= load_s + prompt_s + decode_s THEN (total_s - load_s - prompt_s - decode_s) * 1000 END, total_s, 'ok'
+    -- runners up to 0.12.6 print the time of the prompt's last batch alone: the rest of a longer prompt would pass for waiting
+    CASE WHEN total_s >= load_s + prompt_s + decode_s AND prompt_n <= 512 THEN (total_s - load_s - prompt_s - decode_s) * 1000 END, total_s, 'ok'
 FROM answers WHERE output_n > 0 AND decode_s > 0 AND rate > 0 AND abs(output_n / decode_s - rate) <= 0.01 * rate + 0.01
 ORDER BY line
 """

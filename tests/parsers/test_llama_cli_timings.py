@@ -108,6 +108,11 @@ def test_list_marks_and_garbage_between() -> None:
     assert _requests("eval count:           600 token(s)\neval duration:        1m0s\neval rate:            10.00 tokens/s\n") == []
 
 
+def test_a_prompt_of_several_batches_gives_no_queue() -> None:
+    (row,) = _requests(OLLAMA.replace("21 token(s)", "32768 token(s)"))
+    assert (row["queue_ms"], row["prompt_tokens"], row["latency_s"]) == (None, 32768.0, 62.5)
+
+
 def test_two_answers() -> None:
     assert len(_requests(OLLAMA + "more text\n\n" + OLLAMA)) == 2
 
