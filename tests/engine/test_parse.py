@@ -333,7 +333,9 @@ def test_peel(line: str, text: str, stream: str, outer: float | None) -> None:
 
 
 def test_an_entry_of_lm_studio_begins_below_its_time() -> None:
-    rows, _ = rows_of(TOY, "2026-01-01 00:00:00 [DEBUG]\n stat: running=4 \n stat: running=5 \n2026-01-01 00:00:01  [INFO] \n stat: running=6 \n")
+    rows, _ = rows_of(
+        TOY, "2026-01-01 00:00:00 [DEBUG]\n stat: running=4 \n stat: running=5 \n2026-01-01 00:00:01  [INFO] \n stat: running=6 \n"
+    )
     assert [(r["running"], r["time"]) for r in rows["server_samples"]] == [(4.0, None), (6.0, None)]
 
 
