@@ -16,7 +16,7 @@ from .arrow import Arrow
 from .line_format import LineFormat
 from .match import MAX_REJECTS, Hits, Matched, Matcher
 from .parser import Counts
-from .peel import QUOTE, active_peelers, is_quoted, outer_times, peel, strip_colours, unwrap_json
+from .peel import QUOTE, active_peelers, is_quoted, outer_times, peel, strip_colours, strip_entries, unwrap_json
 from .source import BLOCK_BYTES
 from .tables import table
 
@@ -424,7 +424,7 @@ def _lines(text: str, quoted: bool) -> tuple[pl.DataFrame, pl.Series | None]:
     lines = strip_colours(lines, text)
     if quoted:
         lines = lines.str.replace(QUOTE, "")
-    lines, outer, piece = unwrap_json(lines, text)
+    lines, outer, piece = unwrap_json(strip_entries(lines, text), text)
     if piece is None and (" stdout P " in text or " stderr P " in text):
         piece = lines.str.contains(r"^\S+ (?:stdout|stderr) P ")
     frame = pl.DataFrame({"text": lines.rename("text")})

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _RFC3339 = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)"
 _IDENT = r"[A-Za-z0-9_.@/+-]+"
+# the month as the language of the machine names it: `Okt`, `mai`, `févr.`, `de des.`, `дек`, `9月`
+_MONTH = r"(?:d(?:e |['’]))?(?:\d{1,2}[月월]|[^\W\d_]{3,5}\.?)"
 ROUNDS = 5  # wrappers inside wrappers: compose, docker time, router port, quote
 
 
@@ -43,6 +45,7 @@ PEELERS: tuple[Peeler, ...] = (
     # a path in front of [n]: is a program's own, not an identifier of the journal
     Peeler("journal iso", rf"^(?P<time>{_RFC3339}) (?:{_IDENT} +)?(?P<key>[^\s:/\[\]]+:?\[\d+\]): ?", "utc"),
     Peeler("docker or kubectl time", rf"^(?P<time>{_RFC3339}) ", "utc"),
+    Peeler("lm studio", r"^\[(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\]\[(?:DEBUG|INFO|WARN|ERROR)\](?:\[[^\]]*\])* ?", "local-no-zone"),
     Peeler("docker interface time", r"^(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?) \| ", "local-no-zone"),
     Peeler(
         "journal full",
@@ -52,13 +55,13 @@ PEELERS: tuple[Peeler, ...] = (
     Peeler("journal unix", rf"^(?P<time>\d{{10}}\.\d{{3,6}}) {_IDENT} (?P<key>[^\s:\[\]]+\[\d+\]): ?", "utc", "unix"),
     Peeler(
         "journal short",
-        rf"^(?P<time>[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?) +(?:{_IDENT} +)?(?P<key>[^\s:\[\]]+:?\[\d+\]):? ?",
+        rf"^(?P<time>{_MONTH} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?) +(?:{_IDENT} +)?(?P<key>[^\s:\[\]]+:?\[\d*\]):? ?",
         "no-year",
         "month-name",
     ),
     Peeler(
         "journal kernel",
-        rf"^(?P<time>[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?) +{_IDENT} (?P<key>kernel): ",
+        rf"^(?P<time>{_MONTH} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?) +{_IDENT} (?P<key>kernel): ",
         "no-year",
         "month-name",
     ),
@@ -100,6 +103,19 @@ def strip_colours(lines: pl.Series, text: str) -> pl.Series:
     if "[0m" in text:
         lines = lines.str.replace_all(_BARE_ANSI, "")
     return lines
+
+
+# The window of LM Studio prints the time on a line of its own, the entry below it and one blank in. That time stays where it stands: a
+# prompt that quotes such a line must not date the rest of the log.
+_ENTRY = r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +\[(?:DEBUG|INFO|WARN|ERROR)\]\s*$"
+
+
+def strip_entries(lines: pl.Series, text: str) -> pl.Series:
+    """Lines without the blank that begins an entry below its time."""
+    if "[DEBUG]" not in text and "[INFO]" not in text:
+        return lines
+    below = lines.str.contains(_ENTRY).shift(1, fill_value=False)
+    return lines.str.replace("^ ", "").zip_with(below, lines) if below.any() else lines
 
 
 def unwrap_json(lines: pl.Series, text: str) -> tuple[pl.Series, pl.Series | None, pl.Series | None]:
@@ -238,8 +254,25 @@ _CALENDAR = {
     "slash": (r"^(\d{4}/\d\d/\d\d)(?: |\s+-\s+)(\d\d:\d\d:\d\d)(?:[.,](\d+))?()$", "%Y/%m/%d", ""),
     "us-slash": (r"^(\d\d/\d\d/\d{4})[- ](\d\d:\d\d:\d\d)(?:[.,](\d+))?()$", "%m/%d/%Y", ""),
     "month-day": (r"^(\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d+))?()$", "%Y-%m-%d", "1972-"),
-    "month-name": (r"^([A-Z][a-z]{2} [ \d]\d) (\d\d:\d\d:\d\d)(?:[.,](\d+))?()$", "%Y %b %d", "1972 "),
+    "month-name": (r"^(.{1,10} [ \d]\d) (\d\d:\d\d:\d\d)(?:[.,](\d+))?()$", "%Y %m %d", "1972 "),
 }
+# Months by their first letters, in the languages where these letters mean one month everywhere. A name that is not here is no time: the
+# Slavic ones contradict each other (`lip` is July in Polish, June in Croatian).
+_MONTHS = {
+    1: "jan|janv|ene|gen|янв|1月|1월",
+    2: "feb|fev|fév|févr|фев|2月|2월",
+    3: "mar|mars|mär|märz|mrt|març|мар|мрт|3月|3월",
+    4: "apr|avr|abr|апр|4月|4월",
+    5: "may|mai|maj|mei|mag|maig|май|мая|5月|5월",
+    6: "jun|juni|juin|giu|juny|июн|6月|6월",
+    7: "jul|juli|juil|lug|июл|7月|7월",
+    8: "aug|août|ago|авг|8月|8월",
+    9: "sep|sept|set|сен|9月|9월",
+    10: "oct|okt|out|ott|окт|10月|10월",
+    11: "nov|ноя|11月|11월",
+    12: "dec|déc|dez|dic|des|дек|12月|12월",
+}
+_MONTH_OF = {name: f"{number:02d}" for number, names in _MONTHS.items() for name in names.split("|")}
 
 
 def _calendar(parse: str) -> tuple[pl.Expr, pl.Expr]:
@@ -249,6 +282,9 @@ def _calendar(parse: str) -> tuple[pl.Expr, pl.Expr]:
     pattern, layout, year = _CALENDAR[parse]
     g = pl.col("text").str.extract_groups(pattern)
     date, clock, fraction, zone = (g.struct.field(str(i + 1)) for i in range(4))
+    if parse == "month-name":
+        name = date.str.replace(r"^d(?:e |['’])", "").str.to_lowercase().str.extract(r"^([^\s.]+)\.? ")
+        date = pl.concat_str(name.replace_strict(_MONTH_OF, default=None, return_dtype=pl.String), date.str.slice(-3))
     day = pl.concat_str(pl.lit(year), date.str.replace("  ", " 0", literal=True), pl.lit(" "), clock)
     whole = day.str.to_datetime(f"{layout} %H:%M:%S", strict=False, exact=True).dt.epoch("s")
     part = pl.concat_str(pl.lit("0."), fraction.fill_null("0")).cast(pl.Float64, strict=False)

@@ -7,19 +7,24 @@ What it reads, alone or inside other text:
 - KoboldCpp's line per reply, `CtxLimit:231/4096, Amt:100/100, Init:0.00s, Process:0.52s (...), Generate:3.01s (...), Total:3.53s`, and
   its shapes of 2024 and 2026.
 - The block that `ollama run --verbose` prints after an answer.
+- The totals of `llama-parallel`.
 
 Tables
 - `requests`, one row per block. prompt_ms, prompt_tokens (computed ones), decode_ms, decode_steps (what the printed rate divides by).
   output_tokens: the sampled tokens where they are printed (`llama_print_timings`), the generated ones of servers and `ollama run`; NULL for
   newer llama.cpp tools. origin: server, but client for `ollama run` (latency_s: its total duration; queue_ms: what the total holds beside
-  load, prompt and eval). Times: only KoboldCpp's `[HH:MM:SS]`, the end of a reply.
+  load, prompt and eval; NULL for prompts of more than one batch of 512). Times: only KoboldCpp's `[HH:MM:SS]`, the end of a reply.
+- `bench_steps`, one row per run of `llama-parallel`: concurrency (its clients), requests, tokens, and the rates over the whole run.
 - `server_config`: n_ctx_slot of KoboldCpp; n_ctx_slot and slots of the early servers, where the list of slots is whole.
 
 Traps
 - A tool in conversation mode prints one block for the whole conversation: sums over all turns.
 - The load time of these blocks contains waiting for the user.
 - `eval time ... / N runs` counts the tokens after the first. Sampler lines of newer builds count prompt tokens too and are not read.
+- Ollama's runner up to 0.12.6 prints the time of the last batch of a prompt as that of the whole prompt.
 - From Ollama 0.30 on the prompt count includes cached tokens while its duration does not.
+- Blocks at the end of llama-parallel, llama-batched-bench and llama-perplexity are no request: `eval` counts only the tokens decoded alone,
+  and whatever went through in a batch is in the prompt's line. Nor is a block that decoded nothing (`0.00 ms / 1 runs`).
 - A block whose printed rate contradicts its own time and count is refused.
 """
 
@@ -55,6 +60,37 @@ def _timings(who: str, after: str, counted: str) -> tuple[Line, ...]:
 
 
 _LINES = (
+    # tools that decode many sequences at once, or none
+    Line(
+        "many",
+        into="requests*",
+        anchor=("n_kv_max = ", "perplexity: calculating perplexity over "),
+        after=r"^(?:\w+: )?$",
+    ),
+    Line(
+        "many clients",
+        into="bench_steps*",
+        anchor="n_sequences = ",
+        after=r"^\w+: n_parallel = \d+, $",
+        fields={"clients": Int(r"n_parallel = (\d+),"), "sequences": Int(r"n_sequences = (\d+)")},
+        need=("clients", "sequences"),
+    ),
+    Line(
+        "many prompts",
+        into="bench_steps*",
+        anchor="Total prompt tokens: ",
+        after=r"^$",
+        fields={"total_n": Int(r"tokens: +(\d+), speed: "), "speed": Num(r"speed: +([\d.]+) t/s")},
+        need=("total_n", "speed"),
+    ),
+    Line(
+        "many outputs",
+        into="bench_steps*",
+        anchor="Total gen tokens: ",
+        after=r"^$",
+        fields={"total_n": Int(r"tokens: +(\d+), speed: "), "speed": Num(r"speed: +([\d.]+) t/s")},
+        need=("total_n", "speed"),
+    ),
     Line("tool load", into="requests*", anchor="load time", after=_TOOL),
     Line("tool sample", into="requests*", anchor="sample time", after=r"^llama_print_timings: +$", fields={"n": Int(r"/ +(\d+) runs")}),
     *_timings("tool", _TOOL, "(?:tokens|runs)"),
@@ -136,6 +172,7 @@ _NOISE = (
     "common_perf_print:    samplers time",
     "common_perf_print: unaccounted time",
     "print_timings:       total time",
+    "Total speed (AVG): ",
 )
 
 _REQUESTS = f"""
@@ -144,15 +181,18 @@ WITH seconds AS (
 ), tool_blocks AS (
     -- a block begins with the load line; where that is missing, with the line of the prompt
     SELECT *, sum(CASE WHEN kind = 'tool load' THEN 1 ELSE 0 END) OVER w AS b,
-        sum(CASE WHEN kind = 'tool prompt' THEN 1 ELSE 0 END) OVER w + CASE WHEN kind = 'tool sample' THEN 1 ELSE 0 END AS p
-    FROM seconds WHERE kind LIKE 'tool %' WINDOW w AS (PARTITION BY run ORDER BY line)
+        sum(CASE WHEN kind = 'tool prompt' THEN 1 ELSE 0 END) OVER w + CASE WHEN kind = 'tool sample' THEN 1 ELSE 0 END AS p,
+        max(CASE WHEN kind LIKE 'many%' THEN line END) OVER w AS many,
+        max(CASE WHEN kind = 'tool decode' THEN line END) OVER (w ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS decoded
+    FROM seconds WHERE kind LIKE 'tool %' OR kind LIKE 'many%' WINDOW w AS (PARTITION BY run ORDER BY line)
 ), tools AS (
     SELECT run, min(line) AS line, NULL AS slot, NULL AS task,
         max(n) FILTER (kind = 'tool prompt') AS prompt_n, max(ms) FILTER (kind = 'tool prompt') AS prompt_ms,
         max(n) FILTER (kind = 'tool sample') AS output_n, max(n) FILTER (kind = 'tool decode') AS steps,
         max(ms) FILTER (kind = 'tool decode') AS decode_ms, max(rate) FILTER (kind = 'tool decode') AS rate
-    FROM tool_blocks WHERE kind <> 'tool load' GROUP BY run, b, p
+    FROM tool_blocks WHERE kind LIKE 'tool %' AND kind <> 'tool load' GROUP BY run, b, p
     HAVING count(*) FILTER (kind = 'tool prompt') = 1 AND count(*) FILTER (kind = 'tool decode') = 1 AND max(line) - min(line) <= 8
+        AND NOT coalesce(bool_or(many > coalesce(decoded, 0)) FILTER (kind = 'tool decode'), FALSE) AND max(ms) FILTER (kind = 'tool decode') > 0
 ), early_blocks AS (
     SELECT *, sum(CASE WHEN kind = 'early prompt' THEN 1 ELSE 0 END) OVER w AS p,
         sum(CASE WHEN kind = 'early release' THEN 1 ELSE 0 END) OVER w AS releases
@@ -203,7 +243,8 @@ FROM kobolds
 UNION ALL
 SELECT line, 'client', 'ollama', run, CAST(run AS VARCHAR) || ':line ' || CAST(line AS VARCHAR), NULL, NULL, NULL, NULL,
     prompt_n, output_n, prompt_s * 1000, decode_s * 1000, output_n,
-    CASE WHEN total_s >= load_s + prompt_s + decode_s THEN (total_s - load_s - prompt_s - decode_s) * 1000 END, total_s, 'ok'
+    -- runners up to 0.12.6 print the time of the prompt's last batch alone: the rest of a longer prompt would pass for waiting
+    CASE WHEN total_s >= load_s + prompt_s + decode_s AND prompt_n <= 512 THEN (total_s - load_s - prompt_s - decode_s) * 1000 END, total_s, 'ok'
 FROM answers WHERE output_n > 0 AND decode_s > 0 AND rate > 0 AND abs(output_n / decode_s - rate) <= 0.01 * rate + 0.01
 ORDER BY line
 """
@@ -222,6 +263,21 @@ WITH listed AS (
     UNION ALL SELECT line, 'llama.cpp', run, 'slots', slots FROM listed
 )
 SELECT line, server, run, key, CAST(num AS VARCHAR) AS value, CAST(num AS DOUBLE) AS num, 'logged' AS origin FROM found ORDER BY line, key
+"""
+
+_STEPS = """
+WITH told AS (
+    SELECT *, max(CASE WHEN kind = 'many clients' THEN line END) OVER w AS began,
+        lag(CASE WHEN kind = 'many prompts' THEN total_n END) OVER w AS prompts_n,
+        lag(CASE WHEN kind = 'many prompts' THEN speed END) OVER w AS prompt_speed
+    FROM staged WHERE kind LIKE 'many %' WINDOW w AS (PARTITION BY run ORDER BY line)
+)
+SELECT o.line, CAST(row_number() OVER (ORDER BY o.line) AS INTEGER) AS step, CAST(c.clients AS DOUBLE) AS concurrency,
+    CAST(c.sequences AS DOUBLE) AS requests, o.speed AS aggregate_tok_s, 'output' AS aggregate_counts, o.speed + o.prompt_speed AS total_tok_s,
+    CAST(o.prompts_n AS DOUBLE) AS input_tokens, CAST(o.total_n AS DOUBLE) AS output_tokens
+FROM told o JOIN staged c ON c.run = o.run AND c.line = o.began
+WHERE o.kind = 'many outputs' AND c.clients > 0 AND o.speed > 0
+QUALIFY row_number() OVER (PARTITION BY o.run, o.began ORDER BY o.line) = 1 ORDER BY o.line
 """
 
 _SAMPLE_2023 = """\
@@ -281,6 +337,21 @@ eval duration:        1m0s
 eval rate:            10.00 tokens/s
 """
 
+_SAMPLE_PARALLEL = """\
+main: n_parallel = 4, n_sequences = 64, cont_batching = 1, system tokens = 270
+Client   3, seq   63, junk =    0, prompt = 10, started decoding ...
+
+Total prompt tokens:    900, speed: 30.00 t/s
+Total gen tokens:      6000, speed: 200.00 t/s
+Total speed (AVG):           speed: 230.00 t/s
+Cache misses:             0
+
+llama_perf_context_print:        load time =    1800.00 ms
+llama_perf_context_print: prompt eval time =   29000.00 ms /  7100 tokens (    4.08 ms per token,   244.83 tokens per second)
+llama_perf_context_print:        eval time =      20.00 ms /     4 runs   (    5.00 ms per token,   200.00 tokens per second)
+llama_perf_context_print:       total time =   30000.00 ms /  7104 tokens
+"""
+
 _SAMPLE_QUOTED = """\
 > they printed llama_print_timings:        eval time =  6300.00 ms /    63 runs
 the eval rate:            10.00 tokens/s
@@ -295,7 +366,7 @@ PARSER = LineFormat(
     ),
     lines=_LINES,
     noise=_NOISE,
-    assemble={"requests": _REQUESTS, "server_config": _CONFIG},
+    assemble={"requests": _REQUESTS, "server_config": _CONFIG, "bench_steps": _STEPS},
     samples=(
         Sample(
             text=_SAMPLE_2023,
@@ -367,6 +438,24 @@ PARSER = LineFormat(
                         "queue_ms": 399.5,
                     }
                 ]
+            },
+        ),
+        Sample(
+            text=_SAMPLE_PARALLEL,
+            versions="llama-parallel, any",
+            rows={
+                "requests": [],
+                "bench_steps": [
+                    {
+                        "concurrency": 4.0,
+                        "requests": 64.0,
+                        "aggregate_tok_s": 200.0,
+                        "aggregate_counts": "output",
+                        "total_tok_s": 230.0,
+                        "input_tokens": 900.0,
+                        "output_tokens": 6000.0,
+                    }
+                ],
             },
         ),
         Sample(text=_SAMPLE_QUOTED, versions="any: what is quoted or alone gives nothing", rows={"requests": []}),

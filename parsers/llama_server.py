@@ -536,6 +536,18 @@ _DEVICE_LINES = (
         need=("gpu_device", "gpu_name"),
     ),
     Line(
+        "vulkan device",
+        into="gpus*",
+        anchor=" | uma: ",
+        after=r"^ggml_vulkan: \d+ = \S.*\)$",
+        fields={
+            "gpu_device": Text(r"^ggml_vulkan: (\d+) = "),
+            "gpu_name": Text(r"^ggml_vulkan: \d+ = (\S.*?) \([^()|]*\) \| uma: "),
+            "shares_memory": Int(r" \| uma: ([01]) "),
+        },
+        need=("gpu_device", "gpu_name", "shares_memory"),
+    ),
+    Line(
         "using device",
         into="gpus*",
         anchor="using device ",
@@ -803,6 +815,11 @@ WITH named AS (
         AS VARCHAR) END)
         AS device, gpu_name, bus, vram
     FROM staged WHERE kind IN ('cuda device', 'device info', 'using device')
+    UNION ALL
+    -- Vulkan sees the cards of the other backends once more, the processor's own graphics beside a card, and the processor itself
+    SELECT line, 'Vulkan' || gpu_device, gpu_name, NULL, NULL FROM staged v WHERE kind = 'vulkan device' AND gpu_name NOT ILIKE '%llvmpipe%'
+        AND NOT EXISTS (SELECT 1 FROM staged o WHERE o.kind IN ('cuda device', 'device info', 'using device'))
+        AND shares_memory = (SELECT min(shares_memory) FROM staged s WHERE s.run = v.run AND s.gpu_name NOT ILIKE '%llvmpipe%')
 )
 SELECT min(line) AS line, device, arg_min(gpu_name, line) AS name, max(bus) AS bus_id, CAST(max(vram) AS DOUBLE) AS memory_mib
 FROM named WHERE device IS NOT NULL AND gpu_name IS NOT NULL GROUP BY device, gpu_name ORDER BY line
@@ -919,6 +936,7 @@ _BARE = tuple(  # the lines of a timing block that is one record: only its heade
 )
 _UNPREFIXED = (
     "cuda device",
+    "vulkan device",
     "virtual devices",
     "command",
     "cuda-error",

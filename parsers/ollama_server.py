@@ -76,7 +76,6 @@ _LINES = (
             "minor": Int(r"\(version \d+\.(\d+)\."),
             "patch": Int(r"\(version \d+\.\d+\.(\d+)[\w.+-]*\)"),
         },
-        need=("version",),
         starts_run=True,
     ),
     Line(

@@ -22,7 +22,8 @@ Columns of `requests` (origin `file`):
                     cached share, cached_tokens is NULL and this is the whole prompt.
 - output_tokens     from usage or timings, never from the number of chunks.
 - prompt_ms, decode_ms   llama.cpp and Ollama. They start when a slot takes the request: no llama.cpp body holds the wait for a slot.
-- queue_ms          Ollama only: total - load - prompt - decode.
+- queue_ms          Ollama only: total - load - prompt - decode, of prompts of one batch: runners up to 0.12.6 print the time of a prompt's
+                    last batch as that of the whole prompt, and the rest would pass for waiting.
 - status            ok, failed, cancelled; NULL for a stream that breaks off.
 
 Times. `created` is the end for llama.cpp, SGLang chat, TGI chat and Ollama, the start for vLLM, and unknown elsewhere: then it is used
@@ -54,6 +55,7 @@ AGREE_S = 2.0
 DAY_S = 86_400.0
 MAX_REJECTS = 5
 MAX_BROKEN = 2_000
+OLLAMA_BATCH = 512  # tokens of a prompt that go through at once
 
 Json = dict[str, Any]
 
@@ -316,6 +318,8 @@ def _ollama(body: Json, sse: bool) -> _Facts | None:
     total, load = num(body.get("total_duration"), 1e-6), num(body.get("load_duration"), 1e-6)
     prompt, decode = num(body.get("prompt_eval_duration"), 1e-6), num(body.get("eval_duration"), 1e-6)
     queue = total - load - prompt - decode if None not in (total, load, prompt, decode) else None  # type: ignore[operator]
+    prompt_n = _count(body.get("prompt_eval_count"))
+    one_batch = prompt_n is not None and prompt_n <= OLLAMA_BATCH
     stamp = _iso(body["created_at"])
     return _Facts(
         chunk=True,
@@ -326,11 +330,11 @@ def _ollama(body: Json, sse: bool) -> _Facts | None:
         at_step=stamp[1] if stamp else 1.0,
         status="ok" if body["done"] else None,
         values={
-            "prompt_tokens": _count(body.get("prompt_eval_count")),
+            "prompt_tokens": prompt_n,
             "output_tokens": _count(body.get("eval_count")),
             "prompt_ms": prompt,
             "decode_ms": decode,
-            "queue_ms": queue if queue is not None and queue >= 0 else None,
+            "queue_ms": queue if queue is not None and queue >= 0 and one_batch else None,
         },
         extra={"total_s": total / 1e3 if total is not None else None},
     )

@@ -313,11 +313,30 @@ def test_staged_tables_are_dropped_from_a_shared_connection() -> None:
         ("[1,0]<stderr>: x", "x", "/1,0", None),
         ("node07: x", "x", "/node07", None),
         ("1769904000.250000 host ll[3]: x", "x", "/ll[3]", 1769904000.25),
+        ("6月 18 08:58:34 host ll[3]: x", "x", "/ll[3]", 77705914.0),
+        ("6월 18 08:58:34 host ll[3]: x", "x", "/ll[3]", 77705914.0),
+        ("juin 18 08:58:34 host ll[3]: x", "x", "/ll[3]", 77705914.0),
+        ("de juny 18 08:58:34 host ll[3]: x", "x", "/ll[3]", 77705914.0),
+        ("июн 18 08:58:34 host ll[3]: x", "x", "/ll[3]", 77705914.0),
+        ("févr.  1 00:00:00 host ll[3]: x", "x", "/ll[3]", 65750400.0),
+        ("Okt 12 00:00:00 host ll[3]: x", "x", "/ll[3]", 87696000.0),
+        ("lip 18 08:58:34 host ll[3]: x", "x", "/ll[3]", None),  # July in Polish, June in Croatian
+        ("Jun 18 08:58:34   ollama[]: x", "x", "/ollama[]", 77705914.0),  # host and pid were taken out
+        ("mai 17 says the user: x", "mai 17 says the user: x", "", None),
+        ("[2026-01-01 00:00:00][DEBUG] 4.00.811.959 I x", "4.00.811.959 I x", "", 1767225600.0),
+        ("[2026-01-01 00:00:00][INFO][LM STUDIO SERVER] x", "x", "", 1767225600.0),
     ],
 )
 def test_peel(line: str, text: str, stream: str, outer: float | None) -> None:
     row = outer_times(peel(pl.DataFrame({"text": [line]}))).row(0, named=True)
     assert (row["text"], row["stream"], row["outer_t"]) == (text, stream, outer)
+
+
+def test_an_entry_of_lm_studio_begins_below_its_time() -> None:
+    rows, _ = rows_of(
+        TOY, "2026-01-01 00:00:00 [DEBUG]\n stat: running=4 \n stat: running=5 \n2026-01-01 00:00:01  [INFO] \n stat: running=6 \n"
+    )
+    assert [(r["running"], r["time"]) for r in rows["server_samples"]] == [(4.0, None), (6.0, None)]
 
 
 def test_a_native_stamp_is_not_taken_for_a_container_time() -> None:

@@ -72,11 +72,45 @@ def test_a_total_that_is_too_short_gives_no_queue() -> None:
     assert _requests(OLLAMA.replace("1m2.5s", "61s"))[0]["queue_ms"] is None
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        "main: n_parallel = 4, n_sequences = 64, cont_batching = 1, system tokens = 270\n",
+        "main: n_kv_max = 4096, n_batch = 2048, n_ubatch = 512, flash_attn = 0, is_pp_shared = 0, n_gpu_layers = -1\n",
+        "perplexity: calculating perplexity over 564 chunks, n_ctx=512, batch_size=2048, n_seq=4\n",
+        "Total gen tokens:      6000, speed: 200.00 t/s\n",
+    ],
+)
+def test_the_block_of_a_tool_that_decodes_many_sequences_is_no_request(head: str) -> None:
+    assert _requests(head + "a line\n" + TOOL) == []
+    assert [r["decode_ms"] for r in _requests(TOOL + head + TOOL + "an answer\n" + TOOL)] == [6300.0, 6300.0]
+
+
+def test_a_block_that_decoded_nothing_is_no_request() -> None:
+    none = "eval time =     0.00 ms /     1 runs   (    0.00 ms per token,      inf tokens per second)"
+    lines = [f"llama_print_timings:        {none}" if " runs " in line and "eval time" in line else line for line in TOOL.splitlines()]
+    assert _requests("\n".join(lines) + "\n") == []
+
+
+def test_totals_of_parallel_need_their_head_and_count_once() -> None:
+    text = BY_VERSION["llama-parallel, any"]
+    totals = "".join(line + "\n" for line in text.splitlines() if line.startswith("Total"))
+    assert "bench_steps" not in rows_of(PARSER, totals)[0]
+    assert len(rows_of(PARSER, text + totals)[0]["bench_steps"]) == 1
+    both = rows_of(PARSER, text + text.replace("n_parallel = 4", "n_parallel = 8"))[0]["bench_steps"]
+    assert [(r["step"], r["concurrency"]) for r in both] == [(1, 4.0), (2, 8.0)]
+
+
 def test_list_marks_and_garbage_between() -> None:
     (row,) = _requests("".join(f"- {line}\n" for line in OLLAMA.splitlines()))
     assert row["decode_ms"] == 60000.0
     assert _requests(OLLAMA.replace("eval rate:            10.00", "eval rate:            99.00")) == []
     assert _requests("eval count:           600 token(s)\neval duration:        1m0s\neval rate:            10.00 tokens/s\n") == []
+
+
+def test_a_prompt_of_several_batches_gives_no_queue() -> None:
+    (row,) = _requests(OLLAMA.replace("21 token(s)", "32768 token(s)"))
+    assert (row["queue_ms"], row["prompt_tokens"], row["latency_s"]) == (None, 32768.0, 62.5)
 
 
 def test_two_answers() -> None:

@@ -37,6 +37,27 @@ def test_conformance() -> None:
     check_conformance(PARSER, DERIVED)
 
 
+def _vulkan(number: int, name: str, uma: int) -> str:
+    return f"ggml_vulkan: {number} = {name} | uma: {uma} | fp16: 1 | bf16: 0 | warp size: 64 | shared memory: 65536 | matrix cores: none\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "devices"),
+    [
+        (_vulkan(0, "Card A (RADV X1) (radv)", 0), [("Vulkan0", "Card A (RADV X1)")]),
+        (_vulkan(0, "Card A (radv)", 0) + _vulkan(1, "Card B (radv)", 0), [("Vulkan0", "Card A"), ("Vulkan1", "Card B")]),
+        (_vulkan(0, "Card A (radv)", 0) + _vulkan(1, "Board (V3DV Mesa)", 1), [("Vulkan0", "Card A")]),
+        (_vulkan(0, "Graphics (radv)", 1), [("Vulkan0", "Graphics")]),
+        (_vulkan(0, "llvmpipe (LLVM 15.0.7, 256 bits) (llvmpipe)", 0), []),
+        ("  Device 0: Card A, gfx1100 (0x1100), VMM: no\n" + _vulkan(0, "Card A (radv)", 0), [("ROCm0", "Card A")]),
+        ("ggml_vulkan: 0 = Card A (radv) | uma: x | fp16: 1\n", []),
+        ("user: " + _vulkan(0, "Card A (radv)", 0), []),
+    ],
+)
+def test_cards_of_vulkan(text: str, devices: list[tuple[str, str]]) -> None:
+    assert [(g["device"], g["name"]) for g in rows_of(PARSER, text)[0].get("gpus", [])] == devices
+
+
 def test_queue_and_stall_with_prefix() -> None:
     text = (
         _slot(1, 64, "processing task, is_child = 0", "0.45.000.000 I ", "launch_slot_")

@@ -82,6 +82,11 @@ def test_a_cut_access_line_is_a_near_miss_not_a_request() -> None:
     assert "requests" not in rows and counts.near_miss == 1
 
 
+def test_a_start_that_tells_no_version_is_no_near_miss() -> None:
+    rows, counts = rows_of(PARSER, "2023/10/11 15:42:01 routes.go:572: Listening on 127.0.0.1:11434\n" + _gin("1.5s"))
+    assert counts.near_miss == 0 and "server_config" not in rows and len(rows["requests"]) == 1
+
+
 def test_access_lines_are_tied_to_utc_by_their_neighbours() -> None:
     text = _slog('msg="llama runner started in 3.00 seconds"', 10.5, "-07:00") + _gin("2s", clock="12:56:10")
     rows, _ = rows_of(PARSER, text)
