@@ -55,11 +55,15 @@ WITH linked AS MATERIALIZED (
              THEN len(list_filter(list_zip(p.parts_a, p.parts_b), lambda x: x[1] <> x[2])) ELSE 1 END AS name_factors,
         l.factors AS log_factors, l.factors_all AS log_factors_all, l.shared
     FROM main.series_pairs p LEFT JOIN linked_pairs l USING (scope_id, other_scope)
+), compared AS (
+    -- a benchmark that does different work in its rows compares those of equal lengths: the others are rows beside each other
+    SELECT * FROM (SELECT *, one_file AND length_factors = 1 AS other_work FROM factors)
+    QUALIFY NOT other_work OR (name_factors >= 2 AND bool_and(other_work) OVER (PARTITION BY scope_id))
 ), judged AS (
     SELECT
         *, other_factors + greatest(name_factors, length_factors, coalesce(log_factors, 0)) AS factors_lo,
         CASE WHEN shared >= 5 THEN other_factors + length_factors + greatest(name_factors, log_factors_all) END AS factors_hi
-    FROM factors
+    FROM compared
 ), per_scope AS (
     SELECT
         scope_id, count(*) AS table_pairs, max(factors_lo) AS table_factors_lo, CASE

@@ -6,7 +6,7 @@ WITH arms AS MATERIALIZED (
             avg(b.aggregate_tok_s) AS mean,
         var_samp(b.aggregate_tok_s) AS variance, min(b.aggregate_counts) AS counts, median(b.input_len) AS input_len,
             median(b.output_len) AS output_len,
-        min({'source_id': b.source_id, 'line': b.line}, 2) AS ev
+        any_value(b.source_id) AS source_id, min({'source_id': b.source_id, 'line': b.line}, 2) AS ev
     FROM main.bench_series bs
     JOIN main.bench_steps b ON b.source_id = bs.source_id AND b.line = bs.line AND b.concurrency = bs.concurrency
     JOIN main.scopes sc ON sc.series_key = bs.series_key AND sc.concurrency = bs.concurrency
@@ -21,7 +21,7 @@ WITH arms AS MATERIALIZED (
             b.concurrency AS c_b, a.n AS n_a, b.n AS n_b,
         a.mean AS mean_a, b.mean AS mean_b, a.mean / b.mean - 1 AS d, a.variance / a.n AS v_a, b.variance / b.n AS v_b,
             list_concat(a.ev, b.ev) AS ev,
-        (a.counts <> b.counts)::INT AS other_counts,
+        a.source_id = b.source_id AS one_file, (a.counts <> b.counts)::INT AS other_counts,
         (abs(a.input_len / b.input_len - 1) > 0.05)::INT AS other_input, (abs(a.output_len / b.output_len - 1) > 0.05)::INT AS other_output,
         string_split_regex(lower(a.series_name), '\s*[,;|]\s*') AS parts_a,
             string_split_regex(lower(b.series_name), '\s*[,;|]\s*') AS parts_b,

@@ -54,9 +54,31 @@ def test_parts_of_a_name_are_factors() -> None:
     assert judged(one, "tp8, graphs on/c=4").verdict == "cannot-tell"
 
 
-def test_lengths_that_a_name_may_say_are_one_factor() -> None:
-    rows = table("pp128 tg128", {4.0: [100.0]}, output_len=128.0) + table("pp128 tg256", {4.0: [300.0]}, first=500, output_len=256.0)
-    assert judged(rows, "pp128 tg128/c=4").verdict == "cannot-tell"
+@pytest.mark.parametrize("other_file", [False, True])
+def test_lengths_that_a_name_may_say_are_one_factor(other_file: bool) -> None:
+    """Rows of one benchmark that do other work are no comparison; two files may be one."""
+    second = table("pp128 tg256", {4.0: [300.0]}, first=500, output_len=256.0, source_id=4 if other_file else 3)
+    rows = table("pp128 tg128", {4.0: [100.0]}, output_len=128.0) + second
+    assert judged(rows, "pp128 tg128/c=4").verdict == ("cannot-tell" if other_file else "not-applicable")
+
+
+def test_fillings_of_a_cache_measured_one_after_the_other_show_no_noise() -> None:
+    fillings = [table(f"n_kv {n}", {1.0: [25.0 - n / 4096]}, first=100 + n, input_len=float(n)) for n in (0, 512, 1024)]
+    assert judged([row for rows in fillings for row in rows], "n_kv 512/c=1").verdict == "not-applicable"
+
+
+def test_generation_beside_prompts_and_generation_is_no_comparison() -> None:
+    rows = table("tg128", {1.0: [36.0]}, input_len=0.0, output_len=128.0, aggregate_counts="output")
+    both = table("pp4096+tg128", {1.0: [180.0]}, first=500, input_len=4096.0, output_len=128.0, aggregate_counts="total")
+    assert judged(rows + both, "tg128/c=1").verdict == "not-applicable"
+
+
+@pytest.mark.parametrize("peers", [False, True])
+def test_other_lengths_count_where_nothing_has_the_same(peers: bool) -> None:
+    rows = table("fp8, tp2", {4.0: [300.0]}, input_len=1000.0) + table("bf16, tp4", {4.0: [100.0]}, first=500, input_len=8000.0)
+    rows += table("fp8, tp4", {4.0: [500.0]}, first=900, input_len=1000.0) if peers else []
+    found = judged(rows, "fp8, tp2/c=4")
+    assert found.verdict == ("cannot-tell" if peers else "confirmed")
 
 
 def test_streams_that_a_name_says_are_one_factor() -> None:
