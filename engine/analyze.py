@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import polars as pl
 
 from .. import __version__
-from . import alignment, catalog, clock, contradictions, date_lines, join, steps
+from . import alignment, catalog, clock, contradictions, date_lines, join, recorders, steps
 from .collect import Collected, Problem, collect
 from .diagnosis import diagnose
 from .failures import note_failures
@@ -114,6 +114,7 @@ def analyze(
     result = _result(store, settings, readings, collected, given)
     result.findings, result.primaries, result.primary = findings, primaries, headline
     result.symptoms = answer_symptoms(store, findings)
+    recorders.adapt(result, store, registry.parsers)
     result.seconds, result.seconds_per_rule = time.perf_counter() - began, seconds
     if not any(row.status == "read" for row in result.sources):
         # the message goes to the terminal of the one who gave these names, beside the paths as typed

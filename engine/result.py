@@ -146,6 +146,7 @@ class Result(Model):
     evidence_grades: list[dict[str, Any]] = Field(default_factory=list)
     settings: dict[str, Any] = Field(default_factory=dict)
     hidden: dict[str, int] = Field(default_factory=dict)
+    recorder: str | None = None  # the command that records the cards, where it is not one of nvidia-smi
     seconds: float | None = None  # times are not part of the JSON: the same input gives the same bytes
     seconds_per_rule: dict[str, float] = Field(default_factory=dict)
 

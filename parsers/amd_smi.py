@@ -516,6 +516,7 @@ class AmdSmi:
 
     name = "amd-smi"
     api = 1
+    records = "amd-smi monitor -p -t -u -m -v -w 1 --csv > amd.csv"
     samples: Sequence[Sample] = _SAMPLES
 
     def claims(self, head: Head) -> Claim | Refusal | None:

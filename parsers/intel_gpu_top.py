@@ -176,6 +176,7 @@ class IntelGpuTop:
 
     name = "intel-gpu-top"
     api = 1
+    records = "sudo intel_gpu_top -l -s 1000 > gpu.txt"
     samples: Sequence[Sample] = _SAMPLES
 
     def claims(self, head: Head) -> Claim | Refusal | None:

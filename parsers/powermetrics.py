@@ -191,6 +191,7 @@ class Powermetrics:
 
     name = "powermetrics"
     api = 1
+    records = "sudo powermetrics --samplers gpu_power -i 1000 > powermetrics.txt"
     samples: Sequence[Sample] = _SAMPLES
 
     def claims(self, head: Head) -> Claim | Refusal | None:

@@ -427,6 +427,7 @@ class RocmSmi:
 
     name = "rocm-smi"
     api = 1
+    records = "while true; do date; rocm-smi; sleep 1; done > rocm.txt"
     samples: Sequence[Sample] = _SAMPLES
 
     def claims(self, head: Head) -> Claim | Refusal | None:

@@ -171,6 +171,7 @@ class Tegrastats:
 
     name = "tegrastats"
     api = 1
+    records = "tegrastats --interval 1000 --logfile tegrastats.txt"
     samples: Sequence[Sample] = _SAMPLES
 
     def claims(self, head: Head) -> Claim | Refusal | None:

@@ -221,6 +221,7 @@ class XpuSmiDump:
 
     name = "xpu-smi-dump"
     api = 1
+    records = "xpu-smi dump -d -1 -m 0,1,2,3,4,18 -i 1 > xpu.csv"
     samples: Sequence[Sample] = _SAMPLES
 
     def claims(self, head: Head) -> Claim | Refusal | None:

@@ -31,7 +31,7 @@ LEVELS = [
     {"store"},
     {"clock", "date_lines", "hosts", "named_steps", "steps", "join", "alignment", "contradictions", "failures", "testing"},
     {"judge"},
-    {"diagnosis", "symptoms"},
+    {"diagnosis", "symptoms", "recorders"},
     {"plugins"},
     {"pages"},
     {"analyze", "explain"},

@@ -298,7 +298,8 @@ def to_record(result: Result) -> list[Next]:
     for inputs, name, command, tells in RECORD:
         rows = [g for g in result.evidence_grades if g["input"] in inputs]
         if not any(g["grade"] >= 3 for g in rows):
-            advice = next((g["collect"] for g in rows if g.get("collect")), command)
+            usual = f"{result.recorder}   (from before the load until after it)" if result.recorder and inputs == ("util",) else command
+            advice = next((g["collect"] for g in rows if g.get("collect")), usual)
             out.append(Next(name=name, command=advice, tells=tells))
     return out
 

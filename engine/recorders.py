@@ -1,0 +1,49 @@
+"""Advice for machines that nvidia-smi does not know: the tool that recorded the cards is the one to record them with again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .result import Result
+    from .store import Store
+
+# the recordings of utilisation that rules and views ask for; lists of processes and settings of clocks have no counterpart
+_NVIDIA = re.compile(r"nvidia-smi (?:dmon -s \w+|--query-gpu=\S+ --format=\S+)(?: -d 1| -o DT| -l 1| -lms \d+)*(?: > \w+\.\w+)?")
+
+
+def adapt(result: Result, store: Store, parsers: Sequence[Any]) -> None:
+    """Put the command of the tool at hand into every advice, where no GPU sample comes from NVIDIA's."""
+    command = _recorder(store, parsers)
+    if command is None:
+        return
+    result.recorder = command
+    for finding in result.findings:
+        finding.sentence, finding.remedy = _said(finding.sentence, command), _said(finding.remedy, command)
+        finding.numbers = {name: _said(v, command) if isinstance(v, str) else v for name, v in finding.numbers.items()}
+        for missing in finding.missing:
+            missing.collect = _said(missing.collect, command)
+        for rival in finding.rivals_open:
+            rival.settle = _said(rival.settle, command)
+        for experiment in finding.next:
+            experiment.command = _said(experiment.command, command)
+    for grade in result.evidence_grades:
+        grade["collect"] = grade["collect"] and _said(grade["collect"], command)
+
+
+def _said(text: str, command: str) -> str:
+    return _NVIDIA.sub(lambda _: command, text)
+
+
+def _recorder(store: Store, parsers: Sequence[Any]) -> str | None:
+    """`records` of the parser that read most, if every source with GPU samples was read by a parser that declares it."""
+    commands = {p.name: p.records for p in parsers if getattr(p, "records", "")}
+    rows = store.rows_of(
+        "SELECT source_id, parser, n_rows FROM raw.source_parsers WHERE source_id IN (SELECT source_id FROM raw.gpu_samples) ORDER BY n_rows DESC"
+    )
+    others = [r for r in rows if r["parser"] in commands]
+    if not others or {r["source_id"] for r in others} != {r["source_id"] for r in rows}:
+        return None
+    return str(commands[others[0]["parser"]])
