@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -96,12 +95,9 @@ def analyze(
     listed = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     collected = collect(listed, stdin=stdin)
     given = read_given(settings.config or collected.config, settings.given)
-    hider = Hider(reveal=settings.reveal, keep=catalog.public_names())
-    with ThreadPoolExecutor(1) as pool:  # DuckDB makes its tables outside Python's lock
-        opened = pool.submit(Store, trace, hider)
-        registry = load_registry()
-        check_limits(settings, registry)
-        store = opened.result()
+    registry = load_registry()
+    check_limits(settings, registry)
+    store = Store(trace, Hider(reveal=settings.reveal, keep=catalog.public_names()))
     catalog.load(store.con, registry.hardware)
     readings = _read_all(store, collected, registry, progress)
     store.fit_plans()

@@ -53,7 +53,6 @@ class Store:
         self.hider = hider or Hider()
         self._counted: dict[int, dict[str, int]] = {}
         made = [*(ddl("raw", declared) for declared in TABLES), *(f"CREATE TABLE main.{name} ({columns})" for name, columns in OWN.items())]
-        # in one go: between two, a busy thread would have Python's lock for 5 ms
         self.con.execute(";".join(["SET TimeZone = 'UTC'", "CREATE SCHEMA raw", *made]))
 
     @property
