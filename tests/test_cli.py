@@ -132,6 +132,7 @@ def test_out_keeps_other_files_and_refuses_a_file(tmp_path: Path) -> None:
     assert code == 1 and "is a file" in err
 
 
+@pytest.mark.thorough
 def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
     for name in ("a", "b"):
         run("analyze", str(CASE), "--out", str(tmp_path / name / "report"), "--quiet")

@@ -27,7 +27,7 @@ def rows_of(text: str, block: int = 1 << 20) -> tuple[dict[str, list[dict[str, A
     return out, [r.parser for r in readings]
 
 
-@pytest.mark.parametrize("before", [4000, 100_000])
+@pytest.mark.parametrize("before", [4000, pytest.param(100_000, marks=pytest.mark.thorough)])
 def test_a_table_far_down_a_log_is_read_with_its_line_numbers(before: int) -> None:
     rows, parsers = rows_of(FILLER * before + TABLE + FILLER * 300)
     assert [(r["line"], r["concurrency"], r["aggregate_tok_s"]) for r in rows["bench_steps"]] == [

@@ -277,6 +277,7 @@ def test_an_error_in_the_analysis_ends_the_process() -> None:
     assert child is not None and child.returncode is not None
 
 
+@pytest.mark.thorough
 def test_neither_process_imports_what_only_the_other_needs() -> None:
     """That of the reports draws nothing as long as the other lives; that which draws queries nothing."""
     given = f"import sys; sys.path[:] = {sys.path!r}; "

@@ -139,6 +139,7 @@ def test_a_folder_per_step_is_a_sweep(tmp_path: Path) -> None:
     assert found.sql(f"SELECT count(*) FROM quality WHERE kind = '{KIND}'").rows() == [(3,)]
 
 
+@pytest.mark.thorough
 def test_one_name_alone_and_names_that_little_contradicts_tell_nothing(tmp_path: Path) -> None:
     assert steps(written(tmp_path / "one", c4__bench=console(305, 80, 12.9))) == [None]
     # 595 tok/s at 6.7 s a request are 16 in flight, not 64, and not 4

@@ -93,6 +93,7 @@ def test_views_build_unquoted_on_an_empty_trace_and_are_documented() -> None:
         assert join.view_columns()[view.name] == {name: kind for name, kind, *_ in described}, "run docs/generate.py"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("case", ["three-cards", "blackwell-busy", "blackwell-snapshot", "b300-ddtree"])
 def test_a_view_has_no_rows_without_those_it_needs(case: str) -> None:
     """That is why its SELECT need not run then."""
