@@ -9,7 +9,7 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from .arrow import Arrow
+from .arrow import lent
 
 if TYPE_CHECKING:
     import duckdb
@@ -82,10 +82,9 @@ def load(con: duckdb.DuckDBPyConnection, hardware: Sequence[Mapping[str, Any]] =
         frame = pl.DataFrame(
             [[r[c] or None for c in columns] for r in rows], schema=dict.fromkeys(columns, pl.String), orient="row", strict=False
         )
-        con.register("incoming", Arrow(frame))
         typed = ", ".join(c if c in text else f"TRY_CAST({c} AS DOUBLE) AS {c}" for c in columns)
-        con.execute(f"CREATE TABLE main.catalog_{name} AS SELECT {typed} FROM incoming")
-        con.unregister("incoming")
+        with lent(con, "incoming", frame):
+            con.execute(f"CREATE TABLE main.catalog_{name} AS SELECT {typed} FROM incoming")
     con.execute(f"CREATE MACRO main.gpu_key(name) AS regexp_replace(lower(trim(name)), '{_BRANDS}', '')")
     con.execute(
         "CREATE MACRO main.gpu_fits(name, row_name) AS starts_with(gpu_key(name), gpu_key(row_name)) "

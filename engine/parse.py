@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .arrow import Arrow
+from .arrow import lent
 from .line_format import LineFormat
 from .match import MAX_REJECTS, Hits, Matched, Matcher
 from .parser import Counts
@@ -268,16 +268,13 @@ class Task:
 
     def _insert(self, target: str, frame: pl.DataFrame) -> None:
         name = self.tables.get(target)
-        self.con.register("gv_incoming", Arrow(frame))
-        try:
+        with lent(self.con, "gv_incoming", frame):
             if name is None:
                 name = self.tables[target] = f"gv_staged_{self.serial}_{len(self.tables)}"
                 types = ", ".join(f"CAST({c} AS {t}) AS {c}" for c, t in self.columns[target].items())
                 self.con.execute(f"CREATE TEMP TABLE {name} AS SELECT {types} FROM gv_incoming")
             else:
                 self.con.execute(f"INSERT INTO {name} BY NAME SELECT * FROM gv_incoming")
-        finally:
-            self.con.unregister("gv_incoming")
 
     def drop_unstamped(self) -> None:
         """Forget lines that should begin with a stamp, as others of their run do, and do not: they are somebody's text."""

@@ -41,7 +41,7 @@ def _recorder(store: Store, parsers: Sequence[Any]) -> str | None:
     """`records` of the parser that read most, if every source with GPU samples was read by a parser that declares it."""
     commands = {p.name: p.records for p in parsers if getattr(p, "records", "")}
     rows = store.rows_of(
-        "SELECT source_id, parser, n_rows FROM raw.source_parsers WHERE source_id IN (SELECT source_id FROM raw.gpu_samples) ORDER BY n_rows DESC"
+        "SELECT source_id, parser, n_rows FROM raw.source_parsers WHERE source_id IN (SELECT source_id FROM raw.gpu_samples) ORDER BY n_rows DESC, parser"
     )
     others = [r for r in rows if r["parser"] in commands]
     if not others or {r["source_id"] for r in others} != {r["source_id"] for r in rows}:

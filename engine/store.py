@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import polars as pl
 
-from .arrow import Arrow
+from .arrow import lent
 from .privacy import Hider
 from .tables import TABLES, Column, ddl, table
 
@@ -118,19 +118,13 @@ class Store:
     def _write(self, target: str, frame: pl.DataFrame) -> None:
         columns = {c.name: c for c in table(target).columns}
         picked = ", ".join(_finite(columns[name]) for name in frame.columns)
-        self._con.register("incoming", Arrow(frame))
-        try:
+        with lent(self._con, "incoming", frame):
             self._con.execute(f"INSERT INTO raw.{target} ({', '.join(frame.columns)}) SELECT {picked} FROM incoming")
-        finally:
-            self._con.unregister("incoming")
 
     def append(self, target: str, frame: pl.DataFrame) -> None:
         """Append to a table of the engine's own (not a declared one), columns in order."""
-        self.con.register("incoming", Arrow(frame))
-        try:
+        with lent(self.con, "incoming", frame):
             self.con.execute(f"INSERT INTO {target} SELECT * FROM incoming")
-        finally:
-            self.con.unregister("incoming")
 
     def _hide(self, target: str, column: Column, values: pl.Series) -> pl.Series:
         distinct = [v for v in values.unique(maintain_order=True).to_list() if v is not None]

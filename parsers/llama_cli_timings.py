@@ -59,6 +59,7 @@ def _timings(who: str, after: str, counted: str) -> tuple[Line, ...]:
     )
 
 
+_TOTAL: dict[str, Int | Num] = {"total_n": Int(r"tokens: +(\d+), speed: "), "speed": Num(r"speed: +([\d.]+) t/s")}
 _LINES = (
     # tools that decode many sequences at once, or none
     Line(
@@ -80,7 +81,7 @@ _LINES = (
         into="bench_steps*",
         anchor="Total prompt tokens: ",
         after=r"^$",
-        fields={"total_n": Int(r"tokens: +(\d+), speed: "), "speed": Num(r"speed: +([\d.]+) t/s")},
+        fields=_TOTAL,
         need=("total_n", "speed"),
     ),
     Line(
@@ -88,7 +89,7 @@ _LINES = (
         into="bench_steps*",
         anchor="Total gen tokens: ",
         after=r"^$",
-        fields={"total_n": Int(r"tokens: +(\d+), speed: "), "speed": Num(r"speed: +([\d.]+) t/s")},
+        fields=_TOTAL,
         need=("total_n", "speed"),
     ),
     Line("tool load", into="requests*", anchor="load time", after=_TOOL),
