@@ -5,9 +5,13 @@ Everything that is not ours goes through the template's autoescape; the only tex
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib import resources
+from importlib.util import cache_from_source
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..clock import OWN_AXIS
@@ -19,6 +23,7 @@ from .summary import command_of
 
 if TYPE_CHECKING:
     from jinja2 import Template
+    from jinja2.bccache import Bucket
 
 CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 ROWS_OF_WHY = 8  # evidence rows per answer that the first reading needs; all of them are in the folded part
@@ -70,11 +75,28 @@ def render(result: Result, charts: Mapping[str, str], strips: str = "", command:
 @cache
 def template() -> Template:
     """The page to fill in. Compiling it takes longer than filling it: ask for it where there is something to wait for anyway."""
-    from jinja2 import Environment, StrictUndefined
+    from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
 
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    class Kept(FileSystemBytecodeCache):
+        """Compiled once, as Python does with a module, and where it keeps those."""
+
+        def dump_bytecode(self, bucket: Bucket) -> None:
+            if not sys.dont_write_bytecode:
+                with suppress(OSError):  # a folder of somebody else's, a full disk
+                    super().dump_bytecode(bucket)
+
+    here = Path(__file__)
+    environment = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=FileSystemLoader(here.parent),
+        bytecode_cache=Kept(str(Path(cache_from_source(str(here))).parent), "page-%s.pyc"),
+        auto_reload=False,
+    )
     environment.filters.update(value=value, label=label, place=place, command=command_of)
-    return environment.from_string(_file("page.html.j2"))
+    return environment.get_template("page.html.j2")
 
 
 def _file(name: str) -> str:

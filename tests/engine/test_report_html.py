@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -358,3 +359,37 @@ def test_a_browser_without_network_has_nothing_to_complain_about(text: str, tmp_
     assert complaints == []
     assert "8 streams wait for 4 slots." in dom and dom.count("<svg") == 6 and "</html>" in dom
     assert opened(bad, tmp_path / "profile")[1], "the check does not see a blocked request"
+
+
+def test_the_template_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from jinja2 import Environment
+
+    compiled: list[str] = []
+    compile_it = Environment.compile
+
+    def counted(*given: Any, **named: Any) -> Any:
+        compiled.append("once")
+        return compile_it(*given, **named)
+
+    monkeypatch.setattr(Environment, "compile", counted)
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.setattr(html, "cache_from_source", lambda path: str(tmp_path / Path(path).name))
+    texts = []
+    for _ in range(2):
+        html.template.cache_clear()
+        texts.append(html.render(Result(version="1", primary=Headline()), {}))
+    assert texts[0] == texts[1] and len(compiled) == 1 and len(list(tmp_path.iterdir())) == 1
+
+    (torn,) = tmp_path.iterdir()
+    torn.write_bytes(torn.read_bytes()[:200])
+    html.template.cache_clear()
+    assert html.render(Result(version="1", primary=Headline()), {}) == texts[0] and len(compiled) == 2
+
+
+@pytest.mark.parametrize("why", ["no folder", "python writes none"])
+def test_without_a_place_the_template_is_compiled_each_time(why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "none" if why == "no folder" else tmp_path
+    monkeypatch.setattr(sys, "dont_write_bytecode", why != "no folder")
+    monkeypatch.setattr(html, "cache_from_source", lambda path: str(place / Path(path).name))
+    html.template.cache_clear()
+    assert html.template().name == "page.html.j2" and not list(tmp_path.iterdir())
