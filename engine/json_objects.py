@@ -16,10 +16,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from .parser import Counts, Readable
+from .parser import MAX_REJECTS, Counts, Readable
 
 MAX_CHARS = 512 << 20  # characters of one JSON object
-MAX_REJECTS = 10
 HEAD_CHARS = 65536
 
 Json = dict[str, Any]

@@ -5,8 +5,9 @@ This module imports neither polars nor duckdb: `gpuverdict --help` and the catal
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -59,6 +60,9 @@ class Refusal:
     missing: str
 
 
+MAX_REJECTS = 10  # near misses that a parser names of one source
+
+
 @dataclass
 class Counts:
     """How every line of a source ended. The four add up to the lines read."""
@@ -67,11 +71,26 @@ class Counts:
     noise: int = 0
     near_miss: int = 0
     other: int = 0
-    rejects: list[tuple[int, str]] = field(default_factory=list)  # (line, reason), the first few near misses
+    rejects: list[tuple[int, str]] = field(default_factory=list)  # (line, reason), the first MAX_REJECTS near misses
 
     @property
     def lines(self) -> int:
         return self.matched + self.noise + self.near_miss + self.other
+
+    def near(self, line: int, reason: str) -> None:
+        """One more line that nearly fits, and what is wrong with it."""
+        self.near_miss += 1
+        if len(self.rejects) < MAX_REJECTS:
+            self.rejects.append((line, reason))
+
+    def block(self, lines: int, matched: int, noise: int, near: Collection[int], reason: str) -> None:
+        """A block of so many lines: these were read, these are part of the format and hold nothing, the lines with the numbers in `near`
+        nearly fit. The rest is `other`."""
+        self.matched += matched
+        self.noise += noise
+        self.near_miss += len(near)
+        self.other += lines - matched - noise - len(near)
+        self.rejects += [(line, reason) for line in islice(near, MAX_REJECTS - len(self.rejects))]
 
 
 def together(all_counts: Iterable[Counts]) -> Counts:

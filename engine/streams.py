@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, BinaryIO
 
-from .parser import Counts, Emit, Head, Readable
+from .parser import MAX_REJECTS, Counts, Emit, Head, Readable
 from .peel import PEELERS, WHOLE_SHARE, active_peelers, outer_times, peel, read_time, unwrap_json
 from .send import send_note
 from .tables import table
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 MAX_STREAMS = 64
-MAX_REJECTS = 10
 KEPT_BLOCKS = 8  # a parser may hold lines back for some blocks before it emits their rows
 # single lines wear these in other programs' logs; here `[10] ` begins a card of gpustat. Hosts have a rule of their own below.
 _PEELERS = frozenset(i for i, p in enumerate(PEELERS) if p.name not in ("spinner", "interrupt", "dots", "router", "pdsh"))

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 __all__ = ["PARSER"]
 
 BLOCK_BYTES = 2 * 1024 * 1024
-MAX_REJECTS = 10
 
 # name in a header (lower case) -> column; the units a cell may carry; highest value
 _TEXT = {
@@ -205,12 +204,7 @@ def _block(first: int, text: str, state: _State, emit: Emit) -> None:
     near = candidates.filter(~pl.col("line").is_in(taken) & ~pl.col("cut"))
     blank = frame.filter(pl.col("text").str.contains(r"^[\W_]*$")).height
     headers = int(frame["is_header"].sum())
-    counts = state.counts
-    counts.matched += len(taken)
-    counts.noise += blank + headers
-    counts.near_miss += near.height
-    counts.other += frame.height - len(taken) - blank - headers - near.height
-    counts.rejects += [(n, "a row of amd-smi that does not fit its header") for n in near["line"].head(MAX_REJECTS - len(counts.rejects))]
+    state.counts.block(len(frame), len(taken), blank + headers, near["line"], "a row of amd-smi that does not fit its header")
     if rows is None or not len(rows):
         return
     state.odd["partition-rows"] += rows.filter(pl.col("xcp") > 0).height

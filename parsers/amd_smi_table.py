@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
+from ..engine.parser import MAX_REJECTS, Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import send_clock, send_oddities, send_rows
 from ..engine.smi_values import line_of_last, printouts, product
 from ..engine.streams import bare_lines, by_stream, numbered_lines, plain_head
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PARSER"]
 
-MAX_REJECTS = 10
 
 _SHARED_POOL = 27  # version from which the memory of an APU may be that of the host
 _NONE = "N/A"

@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PARSER"]
 
-MAX_REJECTS = 10
 BATCH = 2_000  # JSON rows that are checked and sent at once
 _OURS = ("sources", "source_parsers", "rejects", "quality", "clocks", "given")
 _OPEN: dict[str, Table] = {t.name: t for t in TABLES if t.name not in _OURS}
@@ -167,11 +166,6 @@ class _Csv:
     table: Table | None = None
     columns: list[Column | None] | None = None
 
-    def near(self, line: int, reason: str) -> None:
-        self.counts.near_miss += 1
-        if len(self.counts.rejects) < MAX_REJECTS:
-            self.counts.rejects.append((line, reason))
-
     def block(self, first: int, text: str) -> None:
         """Whole lines; only the last one may be unfinished."""
         at, line = 0, first
@@ -190,7 +184,7 @@ class _Csv:
             numbers = [_number(found.get(k)) for k in ("resolution_s", "interval_s")]
             wrong = self.clock.settle(line, found.get("clock"), *numbers)
         if wrong is not None:
-            self.near(line, wrong)
+            self.counts.near(line, wrong)
         elif isinstance(found, dict):
             self.table = _OPEN[found["table"]]
             self.counts.matched += 1
@@ -212,13 +206,13 @@ class _Csv:
         if not text.strip() or text.startswith("#"):
             self.counts.noise += 1
         elif not whole or self.table is None:
-            self.near(line, "the header is cut")
+            self.counts.near(line, "the header is cut")
         else:
             self.columns, wrong = _columns(self.table, [c.strip() for c in _split(text)], self.clock)
             if wrong is None:
                 self.counts.matched += 1
             else:
-                self.near(line, wrong)
+                self.counts.near(line, wrong)
 
     def rows(self, first: int, text: str) -> None:
         import polars as pl
@@ -243,9 +237,9 @@ class _Csv:
         else:
             self.counts.other += int(fits.sum())
         for line in sorted(bad):
-            self.near(line, bad[line])
+            self.counts.near(line, bad[line])
         if cut:
-            self.near(first + len(lines), "the last line is cut")
+            self.counts.near(first + len(lines), "the last line is cut")
 
     def send(self, good: pl.DataFrame) -> None:
         if good.height and self.table is not None:

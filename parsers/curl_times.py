@@ -26,7 +26,6 @@ from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 
 __all__ = ["PARSER"]
 
-MAX_REJECTS = 10
 BLOCK_LINES = 10  # a block of labels is no longer than this
 Row = dict[str, Any]
 
@@ -69,11 +68,6 @@ class _State:
         status = None if code is None else "ok" if code.startswith("2") else "failed"
         self.rows.append({"line": line, "request": f"line {line}", "latency_s": latency, "status": status})
 
-    def near(self, line: int, reason: str) -> None:
-        self.counts.near_miss += 1
-        if len(self.counts.rejects) < MAX_REJECTS:
-            self.counts.rejects.append((line, reason))
-
     def close(self) -> None:
         """A block counts if it has one total, something else beside it, and nothing that lasts longer than the total."""
         block, self.block, code, self.code = self.block, [], self.code, None
@@ -113,10 +107,10 @@ class _State:
         if not others and not (code and "time_total" in text.lower()):
             return False
         if not whole and total.end() >= len(text):
-            self.near(line, "the line is cut")
+            self.counts.near(line, "the line is cut")
             return True
         if any(seconds > _seconds(total[1]) + 1e-6 for seconds in others):
-            self.near(line, "a part that lasts longer than the total")
+            self.counts.near(line, "a part that lasts longer than the total")
             return True
         self.close()
         self.counts.matched += 1
@@ -134,7 +128,7 @@ class _State:
         else:
             return False
         if not whole or any(_seconds(part) > seconds + 1e-6 for part in others):
-            self.near(line, "a part that lasts longer than the total" if whole else "the line is cut")
+            self.counts.near(line, "a part that lasts longer than the total" if whole else "the line is cut")
             return True
         self.close()
         self.counts.matched += 1

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 __all__ = ["PARSER"]
 
 BLOCK_BYTES = 4 * 1024 * 1024
-MAX_REJECTS = 10
 MAX_CARDS = 4096
 
 # column -> (metric names without DCGM_FI_, the first with a value wins), scale, highest value after scaling
@@ -127,15 +126,11 @@ def _series(first: int, text: str, state: _State) -> pl.DataFrame:
         .when(near).then(pl.lit("near")).otherwise(pl.lit("other"))
     )  # fmt: skip
     sizes = dict(frame["how"].value_counts().iter_rows())
-    counts = state.counts
-    counts.noise += sizes.get("noise", 0)
-    counts.matched += sizes.get("matched", 0) + sizes.get("words", 0)
-    counts.near_miss += sizes.get("near", 0)
-    counts.other += sizes.get("other", 0) + sizes.get("cut", 0)
     state.odd["no-value"] += sizes.get("words", 0)
     state.odd["cut-line"] += sizes.get("cut", 0)
-    for line in frame.filter(pl.col("how") == "near")["line"].head(MAX_REJECTS - len(counts.rejects)):
-        counts.rejects.append((line, "a DCGM metric in an unknown form"))
+    lost = frame.filter(pl.col("how") == "near")["line"]
+    read = sizes.get("matched", 0) + sizes.get("words", 0)
+    state.counts.block(len(frame), read, sizes.get("noise", 0), lost, "a DCGM metric in an unknown form")
     groups = pl.col("text").str.extract_groups(_SERIES).struct.rename_fields(["name", "labels", "value", "stamp"])
     return frame.filter(pl.col("how") == "matched").select("line", g=groups).unnest("g")
 

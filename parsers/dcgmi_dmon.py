@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 __all__ = ["PARSER"]
 
 BLOCK_BYTES = 2 * 1024 * 1024
-MAX_REJECTS = 10
 PROBE_S = 0.02  # NVML counts PCIe bytes over 20 ms
 
 # short name -> column, scale, highest value after scaling, rank: the lowest rank with a column in the header wins
@@ -200,14 +199,7 @@ def _block(first: int, text: str, state: _State, emit: Emit) -> None:
     taken = rows["line"].to_list() if rows is not None else []
     near = candidates.filter(~pl.col("line").is_in(taken))
     quiet = sum(sizes.get(k, 0) for k in ("blank", "header", "units", "command"))
-    counts = state.counts
-    counts.matched += len(taken)
-    counts.noise += quiet
-    counts.near_miss += near.height
-    counts.other += frame.height - len(taken) - quiet - near.height
-    counts.rejects += [
-        (n, "a row of dcgmi dmon that does not fit its header") for n in near["line"].head(MAX_REJECTS - len(counts.rejects))
-    ]
+    state.counts.block(len(frame), len(taken), quiet, near["line"], "a row of dcgmi dmon that does not fit its header")
     if rows is None or not len(rows):
         return
     instances = rows["kind"].is_in(["GPU-I", "GPU-CI"])

@@ -43,7 +43,6 @@ __all__ = ["PARSER"]
 
 BLOCK_BYTES = 2 * 1024 * 1024
 MAX_JSON = 64 * 1024 * 1024
-MAX_REJECTS = 10
 
 _N = r"([0-9]+|\?\?)"
 _ROW = (
@@ -128,14 +127,10 @@ def _block(first: int, text: str, state: _State, emit: Emit) -> None:
     named = pl.when(pl.col("how") == "date").then(pl.col("text").str.extract(_HOST, 1)) if state.hosts else pl.lit(None, pl.String)
     frame = frame.with_columns(time=pl.col("mark").first().over("run"), host=named).with_columns(pl.col("host").first().over("run"))
     sizes = dict(frame["how"].value_counts().iter_rows())
-    counts = state.counts
-    counts.noise += sizes.get("noise", 0)
-    counts.matched += sizes.get("row", 0) + sizes.get("date", 0)
-    counts.near_miss += sizes.get("near", 0)
-    counts.other += sizes.get("other", 0) + sizes.get("cut", 0)
     state.odd["cut-row"] += sizes.get("cut", 0)
-    for line in frame.filter(pl.col("how") == "near")["line"].head(MAX_REJECTS - len(counts.rejects)):
-        counts.rejects.append((line, "a line of gpustat in an unknown form"))
+    near = frame.filter(pl.col("how") == "near")["line"]
+    read = sizes.get("row", 0) + sizes.get("date", 0)
+    state.counts.block(len(frame), read, sizes.get("noise", 0), near, "a line of gpustat in an unknown form")
     rows = frame.filter(pl.col("how") == "row")
     if len(rows):
         _rows(rows, first, state, emit)

@@ -31,7 +31,6 @@ from ..engine.send import Row, send_clock, send_oddities, send_rows
 
 __all__ = ["PARSER"]
 
-MAX_REJECTS = 10
 MAX_STEPS = 10_000
 CONTEXT = 1 << 16  # characters above a table in which its command line may stand
 _TITLES = (
@@ -123,7 +122,7 @@ class _Run:
             else:
                 for line, *_ in (row for row in other if row[3] is not None):
                     tables.counts.matched -= 1
-                    tables.near(line, "the rows of this table are not those of the first one")
+                    tables.counts.near(line, "the rows of this table are not those of the first one")
         return out
 
 
@@ -137,11 +136,6 @@ class _Tables:
     headers: list[list[str]] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     before: str = ""  # the text above the block
-
-    def near(self, line: int, reason: str) -> None:
-        self.counts.near_miss += 1
-        if len(self.counts.rejects) < MAX_REJECTS:
-            self.counts.rejects.append((line, reason))
 
     def take(self, line: int, text: str, whole: bool, above: Callable[[], str]) -> None:
         """One line with a pipe or a title; `above` gives the text before it."""
@@ -189,7 +183,7 @@ class _Tables:
         if fits:
             self.counts.matched += 1
         else:  # it keeps its place, so that the rows below it do not move up
-            self.near(line, f"{len(cells)} cells under {len(self.names)} headers")
+            self.counts.near(line, f"{len(cells)} cells under {len(self.names)} headers")
 
 
 def _values(names: Sequence[str], cells: Sequence[str]) -> Row:

@@ -32,7 +32,6 @@ from ..engine.send import Row, send_clock, send_oddities, send_rows
 
 __all__ = ["PARSER"]
 
-MAX_REJECTS = 10
 _STATUSES = ("successful", "incomplete", "errored")
 _STATISTICS = ("mean", "median", "std dev", "percentiles")
 _P99 = 9  # [min, 0.1, 1, 5, 10, 25, 75, 90, 95, 99, max]
@@ -266,10 +265,8 @@ class GuidellmCsv:
                 tables[-1].add(first, columns, row, odd)
                 counts.matched += size
             else:
-                counts.near_miss += 1
+                counts.near(first, "a row that does not fit its headers")
                 counts.other += size - 1
-                if len(counts.rejects) < MAX_REJECTS:
-                    counts.rejects.append((first, "a row that does not fit its headers"))
         self._send(emit, [t for t in tables if t.rows], odd)
         return counts
 

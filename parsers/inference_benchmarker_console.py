@@ -21,7 +21,6 @@ from ..engine.send import Row, send_clock, send_rows
 
 __all__ = ["PARSER"]
 
-MAX_REJECTS = 10
 _BARS = r"[│┃|]"
 _EDGE = re.compile(r"[\s>]*[┌├└┏┗┡+|│┃][─━┬┼┴┤┐┘+|=┳┻╇┫┓┛┩-]+\s*")
 _HEADS = {
@@ -67,9 +66,7 @@ class _State:
 
     def row(self, line: int, run: re.Match[str], cells: list[str], whole: bool) -> None:
         if not whole or len(cells) != len(self.names):
-            self.counts.near_miss += 1
-            if len(self.counts.rejects) < MAX_REJECTS:
-                self.counts.rejects.append((line, f"{len(cells)} cells under {len(self.names)} headers"))
+            self.counts.near(line, f"{len(cells)} cells under {len(self.names)} headers")
             return
         self.counts.matched += 1
         if run[1] == "warmup":

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 __all__ = ["PARSER"]
 
 BLOCK_BYTES = 2 * 1024 * 1024
-MAX_REJECTS = 10
 
 _TOP = r"^Freq MHz\s+IRQ\s+RC6\s.*\b(?:RCS|CCS)\b"
 _UNITS = r"^req\s+act\s+/s\s+%\s.*%"
@@ -112,15 +111,8 @@ def _block(first: int, text: str, state: _State, emit: Emit) -> None:
     taken = len(rows) if rows is not None else 0
     near = whole if rows is None else whole.filter(~pl.col("line").is_in(rows["line"].implode()))
     blank, heads = frame.filter(line.str.contains(r"^[\W_]*$")).height, int(frame["head"].sum())
-    counts = state.counts
     state.odd["cut-row"] += len(likely) - len(whole)
-    counts.matched += taken
-    counts.noise += blank + heads
-    counts.near_miss += len(near)
-    counts.other += len(frame) - taken - blank - heads - len(near)
-    counts.rejects += [
-        (n, "a row of intel_gpu_top that does not fit its header") for n in near["line"].head(MAX_REJECTS - len(counts.rejects))
-    ]
+    state.counts.block(len(frame), taken, blank + heads, near["line"], "a row of intel_gpu_top that does not fit its header")
     if rows is None or not taken:
         return
     rows = rows.with_columns(early=pl.col("number") != pl.col("number").shift(1, fill_value=state.seen))

@@ -33,7 +33,6 @@ from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 
 __all__ = ["PARSER"]
 
-MAX_REJECTS = 10
 Row = dict[str, Any]
 
 _BATCHED = ("pp", "tg", "b", "n_kv", "t_pp s", "s_pp t/s", "t_tg s", "s_tg t/s", "t s", "s t/s")
@@ -55,11 +54,6 @@ class _State:
         self.steps: list[Row] = []
         self.config: list[Row] = []
         self.seen: dict[str, int] = {}
-
-    def near(self, line: int, reason: str) -> None:
-        self.counts.near_miss += 1
-        if len(self.counts.rejects) < MAX_REJECTS:
-            self.counts.rejects.append((line, reason))
 
 
 def _candidates(block: str, first: int) -> tuple[list[tuple[int, str, bool]], int]:
@@ -85,7 +79,7 @@ def _take(line: int, text: str, whole: bool, state: _State) -> None:
         _take_cells(line, [c.strip().strip("*").strip() for c in body[body.index("|") + 1 : -1].split("|")], state)
     else:
         cut = state.columns is not None and body.startswith("|") and not whole
-        state.near(line, "the line is cut") if cut else _other(state)
+        state.counts.near(line, "the line is cut") if cut else _other(state)
 
 
 def _other(state: _State) -> None:
@@ -103,7 +97,7 @@ def _take_cells(line: int, cells: list[str], state: _State) -> None:
         state.columns = None
         _other(state)
     elif len(cells) != len(state.columns):
-        state.near(line, "the row does not fit the header of its table")
+        state.counts.near(line, "the row does not fit the header of its table")
     else:
         _take_row(line, dict(zip(state.columns, cells)), state)
 
@@ -123,7 +117,7 @@ def _take_row(line: int, cells: dict[str, str], state: _State) -> None:
     numbers = {key: _num(cells[name]) for name, key in keys.items() if name in cells}
     step = _step(numbers, state.shared) if "b" in numbers else _sweep_step(numbers)
     if step is None:
-        state.near(line, "the columns contradict each other, or a number is missing")
+        state.counts.near(line, "the columns contradict each other, or a number is missing")
         return
     state.counts.matched += 1
     _keep(line, step, state)
@@ -133,7 +127,7 @@ def _take_json(line: int, body: str, state: _State) -> None:
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
-        state.near(line, "an object that is cut or garbled")
+        state.counts.near(line, "an object that is cut or garbled")
         return
     if not isinstance(value, dict) or "speed_tg" not in value or "pl" not in value:
         _other(state)
@@ -142,7 +136,7 @@ def _take_json(line: int, body: str, state: _State) -> None:
     numbers |= {"b": _num(value["pl"]), "s_tg": _num(value["speed_tg"]), "s": _num(value.get("speed"))}
     step = _step(numbers, bool(value["is_pp_shared"]) if "is_pp_shared" in value else None)
     if step is None:
-        state.near(line, "the keys contradict each other, or a number is missing")
+        state.counts.near(line, "the keys contradict each other, or a number is missing")
         return
     state.counts.matched += 1
     _keep(line, step, state)

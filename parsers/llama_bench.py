@@ -35,13 +35,12 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
+from ..engine.parser import MAX_REJECTS, Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.tables import table
 
 __all__ = ["PARSER"]
 
 MAX_CHARS = 64 << 20  # of one source; the rest is counted and left out
-MAX_REJECTS = 10
 
 Row = dict[str, Any]
 

@@ -28,13 +28,12 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
+from ..engine.parser import MAX_REJECTS, Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.tables import table
 
 __all__ = ["PARSER"]
 
 MAX_CHARS = 64 << 20
-MAX_REJECTS = 10
 Row = dict[str, Any]
 
 _OPENS = re.compile(r"(?m)^[ \t]*(?=[\[{])")

@@ -24,7 +24,6 @@ from ..engine.send import Row, send_clock, send_rows
 
 __all__ = ["PARSER"]
 
-MAX_REJECTS = 10
 _SIGN = "token throughput (completion token):"
 _MARKS = r"[\s#>*|/;%-]*"  # comment marks, quotes, list marks
 _NUMBER = r"([0-9]{1,12}(?:\.[0-9]{1,9})?)"
@@ -65,9 +64,7 @@ class _Blocks:
         _, pattern, scale = _LABELS[str(kind)]
         value = re.fullmatch(pattern, found["rest"]) if whole else None
         if not value:
-            self.counts.near_miss += 1
-            if len(self.counts.rejects) < MAX_REJECTS:
-                self.counts.rejects.append((line, f"{kind}: no value in the unit of this format"))
+            self.counts.near(line, f"{kind}: no value in the unit of this format")
         if kind == "concurrency" or (kind == "wall_s" and set(self.values) != {"concurrency"}):
             self.close()
         if value:

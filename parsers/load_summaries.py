@@ -32,7 +32,6 @@ from ..engine.send import Row, send_clock, send_oddities, send_rows
 
 __all__ = ["PARSER"]
 
-MAX_REJECTS = 10
 CONTEXT = 1 << 14  # characters above a summary in which its command line may stand
 BUSY = 0.8  # share of the time in which a virtual user must have had a request in flight to count as a stream
 _NOTES = {
@@ -54,11 +53,6 @@ class _Out:
     counts: Counts = field(default_factory=Counts)
     rows: list[Row] = field(default_factory=list)
     odd: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_NOTES, 0))
-
-    def near(self, line: int, reason: str) -> None:
-        self.counts.near_miss += 1
-        if len(self.counts.rejects) < MAX_REJECTS:
-            self.counts.rejects.append((line, reason))
 
     def step(self, row: Row, refused: float | None, unanswered: float | None) -> None:
         """A result; `refused` requests are in its latencies and its rate, `unanswered` ones in its rate only; None is unknown."""
@@ -497,7 +491,7 @@ def _lines(blocks: Any) -> _Out:
         for at in hit.arg_true().to_list():
             text = lines[at]
             if not whole and at == len(lines) - 1:
-                out.near(first + at, "the last line is cut")
+                out.counts.near(first + at, "the last line is cut")
                 continue
 
             def above(at: int = at, lines: pl.Series = lines, before: str = before) -> str:

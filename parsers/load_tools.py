@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PARSER"]
 
-MAX_REJECTS = 10
 MAX_NAMES = 1000
 _NOTES = {
     "failures-mixed": "Failed requests went into the statistics of the tool: latency and rate are unknown.",
@@ -95,11 +94,6 @@ class _Out:
     resolution: float | None = None
     timed: str | None = None
     steps: int = 0
-
-    def near(self, line: int, reason: str) -> None:
-        self.counts.near_miss += 1
-        if len(self.counts.rejects) < MAX_REJECTS:
-            self.counts.rejects.append((line, reason))
 
     def step(self, row: Row) -> None:
         self.line = self.line or row["line"]
@@ -159,7 +153,7 @@ class _Csv:
                 self.names, self.run = tuple(c.lower() for c in _cells(found[0])), self.run + 1
                 self.out.counts.matched += 1
             else:
-                self.out.near(line, "the header is cut")
+                self.out.counts.near(line, "the header is cut")
             at, line = found.end() + 1, line + 1
         self.lines(line, text[at:])
 
@@ -183,7 +177,7 @@ class _Csv:
         else:
             self.requests(self.apart(frame, pl.col("text").str.contains(r"^[0-9]"), r"^\s*$"))
         if cut:
-            self.out.near(first + len(lines), "the last line is cut")
+            self.out.counts.near(first + len(lines), "the last line is cut")
 
     def apart(self, frame: pl.DataFrame, wanted: pl.Expr, noise: str) -> pl.DataFrame:
         """The wanted lines with their cells; the others are noise or something else."""
@@ -210,7 +204,7 @@ class _Csv:
         frame = (self.k6 if self.tool == "k6" else self.hey)(cells.filter(fits))
         good = frame.filter(pl.col("latency_s").is_not_null())
         for line in sorted({*cells["line"].to_list()} - {*good["line"].to_list()}):
-            self.out.near(line, "a row of another shape")
+            self.out.counts.near(line, "a row of another shape")
         if not good.height:
             return
         self.out.line = self.out.line or int(good["line"][0])
@@ -292,7 +286,7 @@ class _Csv:
             at = {name: cells[k] for k, name in enumerate(self.names)} if len(cells) == len(self.names) else {}
             row: Row = {c: next((_figure(at[n]) for n in names if n in at), None) for c, names in _LOCUST.items()}
             if row["requests"] is None or row["failed"] is None or row["failed"] > row["requests"]:
-                self.out.near(line, "a row of another shape")
+                self.out.counts.near(line, "a row of another shape")
                 continue
             self.out.counts.matched += 1
             row |= {"line": line, "completed": row["requests"] - row["failed"]}
@@ -314,7 +308,7 @@ class _Csv:
             if at and at["name"] != "Aggregated":
                 self.out.counts.noise += 1
             elif values["time"] is None or values["users"] is None:
-                self.out.near(line, "a row of another shape")
+                self.out.counts.near(line, "a row of another shape")
             else:
                 self.out.counts.matched += 1
                 if self.stretch and self.stretch[-1]["users"] != values["users"]:
@@ -364,7 +358,7 @@ def _read_k6_json(source: Readable, out: _Out) -> Counts:
     for first, block in source.blocks():
         lines = block.split("\n")
         if lines.pop():
-            out.near(first + len(lines), "the last line is cut")
+            out.counts.near(first + len(lines), "the last line is cut")
         frame = pl.DataFrame({"line": pl.int_range(first, first + len(lines), eager=True), "text": pl.Series(lines, dtype=pl.String)})
         text = pl.col("text")
         known = text.str.contains(r'^\{.*"type":"(?:Point|Metric)"')
@@ -384,7 +378,7 @@ def _read_k6_json(source: Readable, out: _Out) -> Counts:
         )
         good = rows.filter(pl.col("finished_at").is_not_null() & pl.col("latency_s").is_not_null())
         for line in sorted({*rows["line"].to_list()} - {*good["line"].to_list()}):
-            out.near(line, "a point of another shape")
+            out.counts.near(line, "a point of another shape")
         if good.height:
             out.line, out.timed, out.resolution = out.line or int(good["line"][0]), "utc", 1e-6
             out.counts.matched += good.height
@@ -478,7 +472,7 @@ def _read_wrk(source: Readable, out: _Out) -> Counts:
             line, at = line + text.count("\n", at, found.start()), found.start()
             what = str(found.lastgroup)
             if text[found.end() : found.end() + 1] != "\n":
-                out.near(line, "the last line is cut")
+                out.counts.near(line, "the last line is cut")
                 taken += 1
                 continue
             if what == "start":
@@ -489,7 +483,7 @@ def _read_wrk(source: Readable, out: _Out) -> Counts:
             taken += 1
             row = _wrk_row(seen, out) if what == "rate" else None
             if what == "rate" and row is None:
-                out.near(line, "lines above the rate are missing")
+                out.counts.near(line, "lines above the rate are missing")
                 seen = {}
                 continue
             out.counts.matched += 1

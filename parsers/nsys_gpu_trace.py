@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PARSER"]
 
-MAX_REJECTS = 10
 _HEADER = r"Start \((?:ns|us|ms|s)\),Duration \((?:ns|us|ms|s)\),CorrId,.*,Device,Ctx,(?:GreenCtx,)?Strm,Name"
 _SCALE = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 _REPORT = re.compile(
@@ -97,8 +96,7 @@ def _rows(names: Sequence[str], first: int, text: str, counts: Counts) -> pl.Dat
     lines = text.split("\n")
     cut = lines.pop()
     if cut:
-        counts.near_miss += 1
-        counts.rejects.append((first + len(lines), "the last line is cut"))
+        counts.near(first + len(lines), "the last line is cut")
     frame = pl.DataFrame({"line": pl.int_range(first, first + len(lines), eager=True), "text": pl.Series(lines, dtype=pl.String)})
     wanted = pl.col("text").str.contains(r"^[0-9]") if names else pl.lit(False)
     counts.other += frame.filter(~wanted).height
@@ -130,9 +128,7 @@ def _rows(names: Sequence[str], first: int, text: str, counts: Counts) -> pl.Dat
     good = rows.filter(pl.col("started_at").is_not_null() & pl.col("took").is_not_null() & pl.col("named").is_not_null())
     counts.matched += good.height
     for line in rows.filter(~pl.col("line").is_in(good["line"].implode()))["line"].to_list():
-        counts.near_miss += 1
-        if len(counts.rejects) < MAX_REJECTS:
-            counts.rejects.append((line, "a row of another shape"))
+        counts.near(line, "a row of another shape")
     return good.select("line", "gpu", "stream", "kind", "started_at", finished_at=pl.col("started_at") + pl.col("took"))
 
 

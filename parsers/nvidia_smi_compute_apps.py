@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 __all__ = ["PARSER"]
 
 BLOCK_BYTES = 2 * 1024 * 1024
-MAX_REJECTS = 10
 MAX_KEYS = 200_000
 SAME_ROUND_S = 0.045  # rows of one round are 1 to 5 ms apart; the fastest usual loop polls every 50 ms
 
@@ -214,14 +213,7 @@ def _block(first: int, text: str, state: _State, emit: Emit) -> None:
     taken = rows["line"].to_list() if rows is not None else []
     near = candidates.filter(~pl.col("line").is_in(taken) & pl.col("text").str.contains(r"(?:GPU-[0-9a-f]|Mi?B$|^[0-9]+, )"))
     headers = int(frame["is_header"].sum())
-    counts = state.counts
-    counts.matched += good
-    counts.noise += blank + headers
-    counts.near_miss += near.height
-    counts.other += frame.height - good - blank - headers - near.height
-    counts.rejects += [
-        (n, "a row of --query-compute-apps that does not fit its header") for n in near["line"].head(MAX_REJECTS - len(counts.rejects))
-    ]
+    state.counts.block(len(frame), good, blank + headers, near["line"], "a row of --query-compute-apps that does not fit its header")
     if rows is None or not good:
         return
     state.rows += good

@@ -55,7 +55,6 @@ PCIE_GLITCH = 200_000.0  # MB/s: 2**32 bytes in 20 ms are 214748 MB/s, a wrapped
 PCIE_PROBE_S = 0.02  # NVML counts PCIe bytes over 20 ms
 MIB_S = 1.048576  # MB/s in one MiB/s
 MIDNIGHT_FALL_S = 7200  # a smaller fall of the clock is a correction or the end of summer time, not another day
-MAX_REJECTS = 10
 BLOCK_BYTES = 2 * 1024 * 1024  # rows are short: cells of one block in lists are what memory goes to
 
 _PERCENT = {"%": 1.0}
@@ -426,11 +425,8 @@ def _count(frame: pl.DataFrame, matched: pl.DataFrame, state: _State) -> None:
     prompts = text.filter(pl.col("norm").str.contains(_PROMPT.pattern) | pl.col("cells").list.len().eq(0)).height
     counts = state.counts
     counts.matched += len(matched)
-    counts.noise += len(noise) + prompts
-    counts.near_miss += len(near)
-    counts.other += len(text) - len(near) - prompts
-    for line, n in near.select("line", cells.len()).head(MAX_REJECTS - len(counts.rejects)).iter_rows():
-        counts.rejects.append((line, f"{n} cells do not fit the header printed last"))
+    counts.noise += len(noise)
+    counts.block(len(text), 0, prompts, near["line"], "the cells do not fit the header printed last")
     state.odd["dmon-refused"] += noise.filter(pl.col("kind") == "refused").height
     for delay in noise.filter(pl.col("kind") == "command")["norm"].str.extract(_DELAY, 1).drop_nulls().to_list():
         state.delays.add(int(delay))

@@ -289,9 +289,10 @@ class NvidiaSmiNvlink:
             for number, line in enumerate(lines, first):
                 last = cut is None and number == first + len(lines) - 1
                 how = _line(number, line, state) if not last else ("noise" if not line.strip() else "other")
-                setattr(state.counts, how, getattr(state.counts, how) + 1)
-                if how == "near_miss" and len(state.counts.rejects) < 10:
-                    state.counts.rejects.append((number, "a link of nvidia-smi nvlink in an unknown form"))
+                if how == "near_miss":
+                    state.counts.near(number, "a link of nvidia-smi nvlink in an unknown form")
+                else:
+                    setattr(state.counts, how, getattr(state.counts, how) + 1)
         _close(state)
         _finish(state, emit)
         return state.counts

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 __all__ = ["PARSER"]
 
 BLOCK_BYTES = 2 * 1024 * 1024
-MAX_REJECTS = 10
 MIDNIGHT_FALL_S = 7200  # a smaller fall of the clock is a correction, not another day
 
 _HEADER = r"(?i)^#?\s*(?:date\s+)?(?:time\s+)?gpu\s+pid\s+type\s.*\bcommand$"
@@ -188,12 +187,8 @@ def _block(first: int, text: str, state: _State, emit: Emit) -> None:
     good = rows.height if rows is not None else 0
     sizes = dict(frame["kind"].value_counts().iter_rows())
     near = candidates.filter(~pl.col("line").is_in(rows["line"].to_list() if rows is not None else []))
-    counts = state.counts
-    counts.matched += good
-    counts.near_miss += near.height
-    counts.noise += sizes.get("blank", 0) + sizes.get("header", 0) + sizes.get("units", 0)
-    counts.other += frame.height - good - near.height - sizes.get("blank", 0) - sizes.get("header", 0) - sizes.get("units", 0)
-    counts.rejects += [(n, "a row of pmon that does not fit its header") for n in near["line"].head(MAX_REJECTS - len(counts.rejects))]
+    quiet = sum(sizes.get(k, 0) for k in ("blank", "header", "units"))
+    state.counts.block(len(frame), good, quiet, near["line"], "a row of pmon that does not fit its header")
     if rows is None or not good:
         return
     state.first_line = state.first_line or int(rows["line"][0])

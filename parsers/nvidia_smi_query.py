@@ -57,7 +57,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PARSER"]
 
-MAX_REJECTS = 10
 MAX_HOLD = 4096  # rows of one round kept back at a block's end
 MAX_CARDS = 4096
 INFER_LINES = 5000
@@ -900,18 +899,14 @@ def _count(frame: pl.DataFrame, rows: pl.DataFrame, state: _State, cut_line: int
     bare = pl.col("text").str.contains(r"^[0-9][0-9., ;\t]*[,;\t][0-9., ;\t]*$")
     cut = (pl.col("line") == (cut_line or -1)) & pl.col("text").str.contains("[0-9]")
     near = text.filter(pl.col("header").is_in(reads) & (looks | bare | cut))
-    counts = state.counts
     messages = sum(n for k, n in kinds.items() if k in _MESSAGES)
     for k, n in kinds.items():
         if k in _MESSAGES:
             state.odd[k] += n
     state.odd["gpu-lost"] += int(frame.filter(pl.col("kind") == "text")["text"].str.contains(r"\[GPU is lost\]").sum())
-    counts.matched += len(rows) + messages
-    counts.noise += kinds["header"] + kinds["blank"]
-    counts.near_miss += len(near)
-    counts.other += len(text) - len(near)
-    for line in near["line"].head(MAX_REJECTS - len(counts.rejects)).to_list():
-        counts.rejects.append((line, "the row does not fit the columns named before it, or it is cut"))
+    read, quiet = len(rows) + messages, kinds["header"] + kinds["blank"]
+    why = "the row does not fit the columns named before it, or it is cut"
+    state.counts.block(read + quiet + len(text), read, quiet, near["line"], why)
 
 
 # ---------------------------------------------------------------- rounds

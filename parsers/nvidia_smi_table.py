@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PARSER"]
 
-MAX_REJECTS = 10
 
 _NONE = r"N/A|ERR!|\[[A-Za-z/ ]+\]|Unknown Error|GPU is lost|GPU requires reset|Not Supported"
 _BUS = r"[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9]"
@@ -218,12 +217,9 @@ def _count(frame: pl.DataFrame, cards: pl.DataFrame, counts: Counts) -> None:
     lost = frame.filter(pl.col("kind").is_in(["card", "values"]) & ~pl.col("line").is_in(taken))
     near = pl.concat([frame.filter(pl.col("kind") == "near").select("line"), lost.select("line")]).sort("line")
     sizes = dict(frame["kind"].value_counts().iter_rows())
-    counts.near_miss += near.height
-    counts.noise += sizes.get("box", 0) + sizes.get("instance", 0)
-    counts.other += sizes.get("text", 0)
-    counts.matched += frame.height - near.height - sizes.get("box", 0) - sizes.get("instance", 0) - sizes.get("text", 0)
-    for line in near["line"].head(MAX_REJECTS - len(counts.rejects)):
-        counts.rejects.append((line, "a line of a card that does not fit the table of nvidia-smi"))
+    noise = sizes.get("box", 0) + sizes.get("instance", 0)
+    read = frame.height - near.height - noise - sizes.get("text", 0)
+    counts.block(frame.height, read, noise, near["line"], "a line of a card that does not fit the table of nvidia-smi")
 
 
 def _rounds(cards: pl.DataFrame, state: _State) -> pl.DataFrame:

@@ -26,7 +26,6 @@ from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 
 __all__ = ["PARSER"]
 
-MAX_REJECTS = 10
 _HEADER = re.compile(r"^\s*GPU0\b(?:\s+(?:GPU[0-9]{1,3}|NIC[0-9]{1,3}|mlx[0-9]_\w+)\b)*(?:\s+(?:CPU|NUMA|GPU NUMA) .*)?\s*$")
 _ROW = re.compile(r"^\s*GPU([0-9]{1,3})\s+(\S.*)$")
 _NIC_ROW = re.compile(r"^\s*(?:NIC[0-9]{1,3}|mlx[0-9]_\w+)\s+(?:X|SYS|NODE|PHB|PXB|PIX|SOC|NV[0-9]+)\b")
@@ -178,9 +177,8 @@ class NvidiaSmiTopo:
                 pairs, whole = _pairs(int(row[1]), cells, columns)
                 rows += [(number, *p) for p in pairs] if whole else []
                 counts.matched += whole
-                counts.near_miss += not whole
-                if not whole and len(counts.rejects) < MAX_REJECTS:
-                    counts.rejects.append((number, "a row that does not fit the matrix above it"))
+                if not whole:
+                    counts.near(number, "a row that does not fit the matrix above it")
             elif not line.strip("`-: ") or _LEGEND.match(line) or _NIC_ROW.match(line):
                 counts.noise += 1
             else:

@@ -24,7 +24,6 @@ from ..engine.send import Row, send_clock, send_rows
 
 __all__ = ["PARSER"]
 
-MAX_REJECTS = 10
 _STEP = r"(?P<step>prefill|generate|ttft|load|total)"
 _N = r"[0-9]{1,18}(?:\.[0-9]{1,6})?"
 _CSV = re.compile(rf"(?P<name>[^,#\s][^,]*),{_STEP},(?P<count>[0-9]{{1,9}}),(?P<ns>{_N}),(?P<rate>{_N})?")
@@ -73,8 +72,7 @@ class _Bench:
         found = _BENCHSTAT.fullmatch(text) or _CSV.fullmatch(text) or _TABLE.fullmatch(text)
         model = _MODEL.fullmatch(text)
         if not whole:
-            self.counts.near_miss += 1
-            self.counts.rejects.append((line, "the last line is cut"))
+            self.counts.near(line, "the last line is cut")
         elif model:
             self.counts.matched += 1
             params = float(model["params"]) * _UNITS[model["unit"]] if model["params"] else None

@@ -96,10 +96,7 @@ def _piece(first: int, text: str, state: _State, emit: Emit) -> None:
     )  # fmt: skip
     hits, blank = int(frame["hit"].sum()), frame.filter(~values & line.str.contains(r"^[\W_]*$")).height
     heads = frame.filter(pl.col("sampled") | pl.col("section")).height
-    counts = state.counts
-    counts.matched += hits
-    counts.noise += blank + heads
-    counts.other += len(frame) - hits - blank - heads
+    state.counts.block(len(frame), hits, blank + heads, (), "")
     at = pl.col("line").filter("hit").first()
     each = frame.filter(~unended | pl.col("sampled")).group_by("part", maintain_order=True)
     rows = each.agg(pl.col("time", "window_s", *number).drop_nulls().first(), line=at).filter(pl.col("line").is_not_null())

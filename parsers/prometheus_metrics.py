@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PARSER"]
 
-MAX_REJECTS = 10
 Row = dict[str, Any]
 
 _SERVERS = {"llamacpp": "llama.cpp", "vllm": "vllm", "sglang": "sglang", "tgi": "tgi", "trtllm": "tensorrt-llm", "lmdeploy": "lmdeploy"}
@@ -213,11 +212,6 @@ class _State:
         self.rows: dict[str, list[Row]] = {"server_samples": [], "server_events": [], "server_config": []}
         self.told: set[tuple[str, int | None, str, str]] = set()
 
-    def near(self, line: int, reason: str) -> None:
-        self.counts.near_miss += 1
-        if len(self.counts.rejects) < MAX_REJECTS:
-            self.counts.rejects.append((line, reason))
-
     def take(self, line: int, server: str, name: str, labels_text: str | None, number: str, ms: str | None) -> None:
         """One known line of a page."""
         if self.scrape is None or (f"{server} {name}", labels_text or "") in self.scrape.seen:
@@ -341,13 +335,13 @@ def _read(block: str, first: int, state: _State) -> None:
     ).rows():
         line = first + at
         if at >= complete:
-            state.near(line, "the line is cut")
+            state.counts.near(line, "the line is cut")
         elif stamp is not None:
             state.close()
             state.stamp = _when(stamp)
             state.counts.matched += 1
         elif not known or not _is_number(number):
-            state.near(line, "no number where one belongs")
+            state.counts.near(line, "no number where one belongs")
         else:
             state.take(line, server, name, labels, number, ms)
             state.counts.matched += 1

@@ -211,8 +211,7 @@ class RequestTable:
         counts, notes = Counts(), dict.fromkeys(_NOTES, 0)
         if not text.endswith("\n") and "\n" in text:
             text = text[: text.rindex("\n") + 1]  # the last row may be cut
-            counts.near_miss += 1
-            counts.rejects.append((lines, "the last line is cut"))
+            counts.near(lines, "the last line is cut")
         rows, kind = _requests(text, notes)
         if rows is not None and rows.height:
             counts.matched = min(rows.height + 1, lines - counts.near_miss)

@@ -111,15 +111,10 @@ def _count(frame: pl.DataFrame, state: _State) -> None:
     import polars as pl
 
     sizes = dict(frame["how"].value_counts().iter_rows())
-    counts = state.counts
-    counts.noise += sizes.get("noise", 0)
-    counts.matched += sizes.get("row", 0) + sizes.get("pair", 0)
-    counts.near_miss += sizes.get("near", 0)
-    counts.other += sizes.get("other", 0) + sizes.get("cut", 0)
     state.odd["cut-row"] += sizes.get("cut", 0)
-    counts.rejects += [
-        (n, "a row of rocm-smi in an unknown form") for n in frame.filter(pl.col("how") == "near")["line"].head(10 - len(counts.rejects))
-    ]
+    near = frame.filter(pl.col("how") == "near")["line"]
+    read = sizes.get("row", 0) + sizes.get("pair", 0)
+    state.counts.block(len(frame), read, sizes.get("noise", 0), near, "a row of rocm-smi in an unknown form")
 
 
 def _block(first: int, text: str, state: _State, emit: Emit) -> None:
@@ -275,8 +270,7 @@ def _read_csv(text: str, state: _State, emit: Emit) -> None:
                 records.append((number, cycle, int(m[1]), dict(zip(names, (c.strip() for c in cells)))))
                 state.counts.matched += 1
             else:
-                state.counts.near_miss += 1
-                state.counts.rejects.append((number, "a row of rocm-smi --csv that does not fit its header"))
+                state.counts.near(number, "a row of rocm-smi --csv that does not fit its header")
         elif line.strip():
             state.counts.other += 1
         else:

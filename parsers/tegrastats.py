@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 __all__ = ["PARSER"]
 
 BLOCK_BYTES = 2 * 1024 * 1024
-MAX_REJECTS = 10
 MAX_STEPS = 100_000
 
 _LINE = r"^[#/ \t]*(?:([0-9]{2}-[0-9]{2}-[0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2}) )?RAM [0-9]{1,7}/[0-9]{1,7}MB\s"
@@ -108,14 +107,7 @@ def _block(first: int, text: str, state: _State, emit: Emit) -> None:
     lost = int(cut and len(near) > 0 and near["line"][-1] == frame["line"][-1])
     blank = frame.filter(pl.col("text").str.contains(r"^[\W_]*$")).height
     state.odd["cut-row"] += lost
-    counts = state.counts
-    counts.matched += len(rows)
-    counts.noise += blank
-    counts.near_miss += len(near) - lost
-    counts.other += len(frame) - len(rows) - blank - len(near) + lost
-    counts.rejects += [(n, "a line of tegrastats without GR3D") for n in near["line"].head(len(near) - lost)][
-        : MAX_REJECTS - len(counts.rejects)
-    ]
+    state.counts.block(len(frame), len(rows), blank, near["line"].head(len(near) - lost), "a line of tegrastats without GR3D")
     if not len(rows):
         return
     readings = _readings(rows, state)

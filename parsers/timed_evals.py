@@ -161,8 +161,7 @@ def _printed(blocks) -> _Printed:  # type: ignore[no-untyped-def]
             if whole or at < len(lines) - 1:
                 out.take(first + at, lines[at])
             else:
-                out.counts.near_miss += 1
-                out.counts.rejects.append((first + at, "the last line is cut"))
+                out.counts.near(first + at, "the last line is cut")
     out.close()
     return out
 

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PARSER"]
 
-MAX_REJECTS = 10
 CONTEXT = 1 << 14  # characters above a report in which its command line may stand
 _NOTES = {
     "failures-mixed": "Failed requests went into the statistics of the tool: its latencies are unknown.",
@@ -81,11 +80,6 @@ class _Out:
     counts: Counts = field(default_factory=Counts)
     rows: list[Row] = field(default_factory=list)
     odd: Counter[str] = field(default_factory=Counter)
-
-    def near(self, line: int, reason: str) -> None:
-        self.counts.near_miss += 1
-        if len(self.counts.rejects) < MAX_REJECTS:
-            self.counts.rejects.append((line, reason))
 
     def step(self, row: Row, codes: dict[str, float]) -> None:
         """One report; latencies only where no failed request went into them."""
@@ -169,7 +163,7 @@ def _read_text(source: Readable, out: _Out) -> None:
         out.counts.other += int((~hit).sum())
         for at in hit.arg_true().to_list():
             if not whole and at == len(lines) - 1:
-                out.near(first + at, "the last line is cut")
+                out.counts.near(first + at, "the last line is cut")
             elif not report.take(first + at, lines[at], (before + "\n".join(lines[:at]))[-CONTEXT:]):
                 out.counts.other += 1
         before = (before + block)[-CONTEXT:]
@@ -213,7 +207,7 @@ def _read_results(source: Readable, out: _Out, emit: Emit, in_json: bool) -> int
     for first, block in source.blocks():
         lines = block.split("\n")
         if lines.pop():
-            out.near(first + len(lines), "the last line is cut")
+            out.counts.near(first + len(lines), "the last line is cut")
         frame = pl.DataFrame({"line": pl.int_range(first, first + len(lines), eager=True), "text": pl.Series(lines, dtype=pl.String)})
         rows = _json_rows(frame) if in_json else _csv_rows(frame)
         rows = rows.filter(pl.col("sent_at").is_not_null() & pl.col("latency_s").is_not_null() & pl.col("status").is_not_null())
@@ -221,12 +215,7 @@ def _read_results(source: Readable, out: _Out, emit: Emit, in_json: bool) -> int
         like = frame.filter(
             pl.col("text").str.contains(r'^\{"attack":' if in_json else r"^[0-9]{19},") & ~pl.col("line").is_in(rows["line"].implode())
         )
-        for line in like["line"].to_list()[:MAX_REJECTS]:
-            out.near(line, "a result of another shape")
-        out.counts.near_miss += max(0, like.height - MAX_REJECTS)
-        out.counts.matched += rows.height
-        out.counts.noise += blank
-        out.counts.other += frame.height - rows.height - blank - like.height
+        out.counts.block(len(frame), len(rows), blank, like["line"], "a result of another shape")
         if rows.height:
             met = met or int(rows["line"][0])
             served = pl.when(pl.col("status") == "ok").then("latency_s").alias("latency_s")

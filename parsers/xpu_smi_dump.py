@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 __all__ = ["PARSER"]
 
 BLOCK_BYTES = 2 * 1024 * 1024
-MAX_REJECTS = 10
 MAX_STEPS = 100_000
 MIDNIGHT_FALL_S = 43_200.0  # a smaller fall is no new day
 
@@ -153,20 +152,9 @@ def _block(first: int, text: str, state: _State, emit: Emit) -> None:
         if rows is None
         else whole.filter(~pl.col("line").is_in(rows["line"].implode()) & ~pl.col("header").str.contains("TileId", literal=True))
     )
-    blank, headers, lost = (
-        frame.filter(pl.col("text").str.contains(r"^[\W_]*$")).height,
-        int(frame["is_header"].sum()),
-        len(likely) - len(whole),
-    )
-    counts = state.counts
-    state.odd["cut-row"] += lost
-    counts.matched += taken
-    counts.noise += blank + headers
-    counts.near_miss += len(near)
-    counts.other += len(frame) - taken - blank - headers - len(near)
-    counts.rejects += [
-        (n, "a row of xpu-smi dump that does not fit its header") for n in near["line"].head(MAX_REJECTS - len(counts.rejects))
-    ]
+    blank, headers = frame.filter(pl.col("text").str.contains(r"^[\W_]*$")).height, int(frame["is_header"].sum())
+    state.odd["cut-row"] += len(likely) - len(whole)
+    state.counts.block(len(frame), taken, blank + headers, near["line"], "a row of xpu-smi dump that does not fit its header")
     if rows is None or not len(rows):
         return
     state.first_line = state.first_line or int(rows["line"][0])

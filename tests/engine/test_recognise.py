@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
+import polars as pl
 import pytest
 from gpuverdict.engine.line_format import Line, LineFormat, Num
 from gpuverdict.engine.parse import read
-from gpuverdict.engine.parser import Claim, Counts, Head, Refusal, Sample, together
+from gpuverdict.engine.parser import MAX_REJECTS, Claim, Counts, Head, Refusal, Sample, together
 from gpuverdict.engine.recognise import all_parsers, builtin_parsers, precedence, recognise
 from gpuverdict.engine.source import HEAD_BYTES, Source
 
@@ -124,3 +125,14 @@ def test_lines_that_two_parsers_read_are_counted_once() -> None:
     apart = together([Counts(matched=2, noise=1, other=4), Counts(matched=3, near_miss=1, other=3)])
     assert (apart.matched, apart.near_miss, apart.noise, apart.other, apart.lines) == (5, 1, 1, 0, 7)
     assert together([]).lines == 0
+
+
+def test_every_line_of_a_block_ends_once_and_the_first_near_misses_are_named() -> None:
+    counts = Counts()
+    counts.near(3, "cut")
+    counts.block(40, 20, 3, range(10, 25), "a row of another shape")
+    assert (counts.matched, counts.noise, counts.near_miss, counts.other, counts.lines) == (20, 3, 16, 2, 41)
+    assert counts.rejects == [(3, "cut"), *((n, "a row of another shape") for n in range(10, 10 + MAX_REJECTS - 1))]
+    counts.block(5, 0, 0, pl.Series([50, 51]), "more")
+    counts.near(60, "more")
+    assert counts.near_miss == 19 and counts.other == 5 and len(counts.rejects) == MAX_REJECTS
