@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeVar
 
 from .parser import MAX_REJECTS, Counts, Emit, Head, Readable
 from .peel import PEELERS, WHOLE_SHARE, active_peelers, outer_times, peel, read_time, unwrap_json
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 MAX_STREAMS = 64
+PIECE_BYTES = 2 * 1024 * 1024
 KEPT_BLOCKS = 8  # a parser may hold lines back for some blocks before it emits their rows
 # single lines wear these in other programs' logs; here `[10] ` begins a card of gpustat. Hosts have a rule of their own below.
 _PEELERS = frozenset(i for i, p in enumerate(PEELERS) if p.name not in ("spinner", "interrupt", "dots", "router", "pdsh"))
@@ -41,6 +42,16 @@ _QUOTES = r"^\s*(?:>\s?)+"
 _COMMENT = r"^(?:#+|//+)[ \t]*(#|\[?[0-9]|(?:GPU|TIMESTAMP|Device|Entity)[\s\[])"  # signs of a script in front of a printout's line
 _HEAD_LINES = 20_000
 _UNNAMED = "several processes print cards of the same number, and nothing says whether they are on one machine: they are not told apart"
+
+
+class Counting(Protocol):
+    """What a parser keeps from piece to piece."""
+
+    @property
+    def counts(self) -> Counts: ...
+
+
+S = TypeVar("S", bound=Counting)
 
 
 @dataclass(frozen=True)
@@ -112,6 +123,27 @@ def by_stream(source: Readable, emit: Emit, parse: Callable[[Readable, Emit], Co
     out.rejects = sorted(out.rejects)[:MAX_REJECTS]
     shared.send(emit)
     return out
+
+
+def piece_by_piece(
+    source: Readable,
+    emit: Emit,
+    state: Callable[[], S],
+    read: Callable[[int, str, S, Emit], None],
+    finish: Callable[[S, Emit], None],
+    pieces: Callable[[Readable], Iterator[tuple[int, str]]] = lambda source: source.blocks(PIECE_BYTES),
+) -> Counts:
+    """Every stream of a source, see `by_stream`, in pieces of (number of the first line, text). `state` makes what the next piece must know
+    of those before it, with its `counts`; `finish` emits what only the whole stream tells: its clock, its cards, what was odd."""
+
+    def parse(plain: Readable, emit: Emit) -> Counts:
+        known = state()
+        for first, text in pieces(plain):
+            read(first, text, known, emit)
+        finish(known, emit)
+        return known.counts
+
+    return by_stream(source, emit, parse)
 
 
 @lru_cache(maxsize=4)

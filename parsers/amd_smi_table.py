@@ -22,13 +22,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ..engine.parser import MAX_REJECTS, Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import send_clock, send_oddities, send_rows
 from ..engine.smi_values import line_of_last, printouts, product
-from ..engine.streams import bare_lines, by_stream, numbered_lines, plain_head
+from ..engine.streams import bare_lines, numbered_lines, piece_by_piece, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -157,6 +158,14 @@ def _piece(first: int, text: str, state: _State, emit: Emit) -> None:
         state.cards.setdefault(row["gpu"], {k: row[k] for k in ("line", "gpu", "bus_id", "power_limit_w")} | about)
 
 
+def _finish(state: _State, emit: Emit) -> None:
+    """One clock, one row per card, one quality row per oddity."""
+    if state.first_line is not None:
+        send_clock(emit, state.first_line, "none", None, None)
+        send_rows(emit, "gpus", list(state.cards.values()), ("line", "gpu", "name", "bus_id", "memory_mib", "power_limit_w"))
+    send_oddities(emit, state.first_line or 1, state.odd, _NOTES)
+
+
 _SAMPLES = (
     Sample(
         text="""+------------------------------------------------------------------------------+
@@ -245,19 +254,7 @@ class AmdSmiTable:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `gpu_samples`, `gpus`, one `clocks` row and `quality` rows."""
-        return by_stream(source, emit, self._parse)
-
-    @staticmethod
-    def _parse(source: Readable, emit: Emit) -> Counts:
-        state = _State()
-        for first, text in printouts(source, line_of_last("AMD-SMI ")):
-            _piece(first, text, state, emit)
-        if state.first_line is not None:
-            send_clock(emit, state.first_line, "none", None, None)
-            columns = ("line", "gpu", "name", "bus_id", "memory_mib", "power_limit_w")
-            send_rows(emit, "gpus", list(state.cards.values()), columns)
-        send_oddities(emit, state.first_line or 1, state.odd, _NOTES)
-        return state.counts
+        return piece_by_piece(source, emit, _State, _piece, _finish, partial(printouts, start=line_of_last("AMD-SMI ")))
 
 
 PARSER = AmdSmiTable()

@@ -36,14 +36,13 @@ from typing import TYPE_CHECKING
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import send_oddities
-from ..engine.streams import bare_lines, by_stream, numbered_lines, plain_head
+from ..engine.streams import bare_lines, numbered_lines, piece_by_piece, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["PARSER"]
 
-BLOCK_BYTES = 2 * 1024 * 1024
 PROBE_S = 0.02  # NVML counts PCIe bytes over 20 ms
 
 # short name -> column, scale, highest value after scaling, rank: the lowest rank with a column in the header wins
@@ -306,15 +305,7 @@ class DcgmiDmon:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `gpu_samples`, one `clocks` row and `quality` rows."""
-        return by_stream(source, emit, self._parse)
-
-    @staticmethod
-    def _parse(source: Readable, emit: Emit) -> Counts:
-        state = _State()
-        for first, text in source.blocks(BLOCK_BYTES):
-            _block(first, text, state, emit)
-        _finish(state, emit)
-        return state.counts
+        return piece_by_piece(source, emit, _State, _block, _finish)
 
 
 PARSER = DcgmiDmon()

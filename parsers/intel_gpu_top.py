@@ -24,14 +24,13 @@ from typing import TYPE_CHECKING
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import send_clock, send_oddities
-from ..engine.streams import bare_lines, by_stream, numbered_lines, plain_head
+from ..engine.streams import bare_lines, numbered_lines, piece_by_piece, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["PARSER"]
 
-BLOCK_BYTES = 2 * 1024 * 1024
 
 _TOP = r"^Freq MHz\s+IRQ\s+RC6\s.*\b(?:RCS|CCS)\b"
 _UNITS = r"^req\s+act\s+/s\s+%\s.*%"
@@ -126,6 +125,14 @@ def _block(first: int, text: str, state: _State, emit: Emit) -> None:
         emit("gpu_samples", rows.select("line", "gpu", "cycle", "util_gpu", "sm_clock"))
 
 
+def _finish(state: _State, emit: Emit) -> None:
+    """One clock and one quality row per oddity."""
+    if state.first_line is not None:
+        interval = next(iter(state.stated)) / 1000 if len(state.stated) == 1 else None
+        send_clock(emit, state.first_line, "none", None, interval)
+    send_oddities(emit, state.first_line or 1, state.odd, _NOTES)
+
+
 _SAMPLES = (
     Sample(
         text="""$ sudo intel_gpu_top -l -s 500
@@ -186,18 +193,7 @@ class IntelGpuTop:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `gpu_samples`, one `clocks` row and `quality` rows."""
-        return by_stream(source, emit, self._parse)
-
-    @staticmethod
-    def _parse(source: Readable, emit: Emit) -> Counts:
-        state = _State()
-        for first, text in source.blocks(BLOCK_BYTES):
-            _block(first, text, state, emit)
-        if state.first_line is not None:
-            interval = next(iter(state.stated)) / 1000 if len(state.stated) == 1 else None
-            send_clock(emit, state.first_line, "none", None, interval)
-        send_oddities(emit, state.first_line or 1, state.odd, _NOTES)
-        return state.counts
+        return piece_by_piece(source, emit, _State, _block, _finish)
 
 
 PARSER = IntelGpuTop()

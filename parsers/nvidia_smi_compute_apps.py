@@ -34,14 +34,13 @@ from typing import TYPE_CHECKING, Any
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import middle, send_clock, send_oddities, send_rows
 from ..engine.smi_values import product
-from ..engine.streams import by_stream, numbered_lines, plain_head
+from ..engine.streams import numbered_lines, piece_by_piece, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["PARSER"]
 
-BLOCK_BYTES = 2 * 1024 * 1024
 MAX_KEYS = 200_000
 SAME_ROUND_S = 0.045  # rows of one round are 1 to 5 ms apart; the fastest usual loop polls every 50 ms
 
@@ -306,15 +305,7 @@ class NvidiaSmiComputeApps:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `gpu_processes`, `gpus`, one `clocks` row and `quality` rows."""
-        return by_stream(source, emit, self._parse)
-
-    @staticmethod
-    def _parse(source: Readable, emit: Emit) -> Counts:
-        state = _State()
-        for first, text in source.blocks(BLOCK_BYTES):
-            _block(first, text, state, emit)
-        _finish(state, emit)
-        return state.counts
+        return piece_by_piece(source, emit, _State, _block, _finish)
 
 
 PARSER = NvidiaSmiComputeApps()

@@ -44,7 +44,7 @@ from typing import TYPE_CHECKING
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import send_clock, send_oddities
-from ..engine.streams import by_stream, plain_head
+from ..engine.streams import piece_by_piece, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -638,15 +638,7 @@ class NvidiaSmiDmon:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `gpu_samples`, one `clocks` row and `quality` rows."""
-        return by_stream(source, emit, self._parse)
-
-    @staticmethod
-    def _parse(source: Readable, emit: Emit) -> Counts:
-        state = _State()
-        for first, text in source.blocks(BLOCK_BYTES):
-            _block(first, text, state, emit)
-        _finish(state, emit)
-        return state.counts
+        return piece_by_piece(source, emit, _State, _block, _finish)
 
 
 PARSER = NvidiaSmiDmon()

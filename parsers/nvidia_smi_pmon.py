@@ -32,14 +32,13 @@ from typing import TYPE_CHECKING
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import middle, send_clock, send_oddities
-from ..engine.streams import bare_lines, by_stream, numbered_lines, plain_head
+from ..engine.streams import bare_lines, numbered_lines, piece_by_piece, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["PARSER"]
 
-BLOCK_BYTES = 2 * 1024 * 1024
 MIDNIGHT_FALL_S = 7200  # a smaller fall of the clock is a correction, not another day
 
 _HEADER = r"(?i)^#?\s*(?:date\s+)?(?:time\s+)?gpu\s+pid\s+type\s.*\bcommand$"
@@ -280,15 +279,7 @@ class NvidiaSmiPmon:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `gpu_processes`, one `clocks` row and `quality` rows."""
-        return by_stream(source, emit, self._parse)
-
-    @staticmethod
-    def _parse(source: Readable, emit: Emit) -> Counts:
-        state = _State()
-        for first, text in source.blocks(BLOCK_BYTES):
-            _block(first, text, state, emit)
-        _finish(state, emit)
-        return state.counts
+        return piece_by_piece(source, emit, _State, _block, _finish)
 
 
 PARSER = NvidiaSmiPmon()

@@ -33,6 +33,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
@@ -49,7 +50,7 @@ from ..engine.smi_values import (
     section_path,
     wall_time,
 )
-from ..engine.streams import by_stream, plain_head
+from ..engine.streams import piece_by_piece, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -422,15 +423,14 @@ class NvidiaSmiQ:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `gpu_samples`, `gpu_processes`, `gpus`, one `clocks` row and `quality` rows."""
-        return by_stream(source, emit, self._parse)
-
-    @staticmethod
-    def _parse(source: Readable, emit: Emit) -> Counts:
-        state = SmiState()
-        for first, text in printouts(source, line_of_last("=NVSMI LOG=")):
-            _piece(first, text, state, emit)
-        state.finish(emit, _NOTES)
-        return state.counts
+        return piece_by_piece(
+            source,
+            emit,
+            SmiState,
+            _piece,
+            lambda state, emit: state.finish(emit, _NOTES),
+            partial(printouts, start=line_of_last("=NVSMI LOG=")),
+        )
 
 
 PARSER = NvidiaSmiQ()

@@ -28,12 +28,13 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import middle, send_clock, send_oddities, send_rows
 from ..engine.smi_values import MAX_CARDS, NOTES, first_readings, printouts, process_name, product
-from ..engine.streams import by_stream, plain_head
+from ..engine.streams import piece_by_piece, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -439,15 +440,7 @@ class NvidiaSmiTable:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `gpu_samples`, `gpu_processes`, `gpus`, one `clocks` row and `quality` rows."""
-        return by_stream(source, emit, self._parse)
-
-    @staticmethod
-    def _parse(source: Readable, emit: Emit) -> Counts:
-        state = _State()
-        for first, text in printouts(source, _start):
-            _piece(first, text, state, emit)
-        _finish(state, emit)
-        return state.counts
+        return piece_by_piece(source, emit, _State, _piece, _finish, partial(printouts, start=_start))
 
 
 PARSER = NvidiaSmiTable()

@@ -23,12 +23,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import middle, send_clock, send_oddities
 from ..engine.smi_values import line_of_last, printouts
-from ..engine.streams import bare_lines, by_stream, numbered_lines, plain_head
+from ..engine.streams import bare_lines, numbered_lines, piece_by_piece, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -119,6 +120,14 @@ def _piece(first: int, text: str, state: _State, emit: Emit) -> None:
     emit("gpu_samples", rows.select("line", "gpu", "cycle", "time", "util_gpu", "sm_clock", "temp", "window_s"))
 
 
+def _finish(state: _State, emit: Emit) -> None:
+    """One clock and one quality row per oddity."""
+    if state.first_line is not None:
+        timed = state.last is not None
+        send_clock(emit, state.first_line, "utc" if timed else "none", 1.0 if timed else None, middle(state.steps))
+    send_oddities(emit, state.first_line or 1, state.odd, _NOTES)
+
+
 _SAMPLES = (
     Sample(
         text="""Machine model: Mac16,8
@@ -204,18 +213,7 @@ class Powermetrics:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `gpu_samples`, one `clocks` row and `quality` rows."""
-        return by_stream(source, emit, self._parse)
-
-    @staticmethod
-    def _parse(source: Readable, emit: Emit) -> Counts:
-        state = _State()
-        for first, text in printouts(source, _START):
-            _piece(first, text, state, emit)
-        if state.first_line is not None:
-            timed = state.last is not None
-            send_clock(emit, state.first_line, "utc" if timed else "none", 1.0 if timed else None, middle(state.steps))
-        send_oddities(emit, state.first_line or 1, state.odd, _NOTES)
-        return state.counts
+        return piece_by_piece(source, emit, _State, _piece, _finish, partial(printouts, start=_START))
 
 
 PARSER = Powermetrics()

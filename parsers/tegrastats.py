@@ -27,14 +27,13 @@ from typing import TYPE_CHECKING
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import middle, send_clock, send_oddities
-from ..engine.streams import bare_lines, by_stream, numbered_lines, plain_head
+from ..engine.streams import bare_lines, numbered_lines, piece_by_piece, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["PARSER"]
 
-BLOCK_BYTES = 2 * 1024 * 1024
 MAX_STEPS = 100_000
 
 _LINE = r"^[#/ \t]*(?:([0-9]{2}-[0-9]{2}-[0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2}) )?RAM [0-9]{1,7}/[0-9]{1,7}MB\s"
@@ -124,6 +123,14 @@ def _block(first: int, text: str, state: _State, emit: Emit) -> None:
     emit("gpu_samples", readings)
 
 
+def _finish(state: _State, emit: Emit) -> None:
+    """One clock and one quality row per oddity."""
+    if state.first_line is not None:
+        kind, resolution = ("local-no-zone", 1.0) if state.timed else ("none", None)
+        send_clock(emit, state.first_line, kind, resolution, state.interval)
+    send_oddities(emit, state.first_line or 1, state.odd, _NOTES)
+
+
 _SAMPLES = (
     Sample(
         text="""$ sudo tegrastats --interval 2000
@@ -178,18 +185,7 @@ class Tegrastats:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `gpu_samples`, one `clocks` row and `quality` rows."""
-        return by_stream(source, emit, self._parse)
-
-    @staticmethod
-    def _parse(source: Readable, emit: Emit) -> Counts:
-        state = _State()
-        for first, text in source.blocks(BLOCK_BYTES):
-            _block(first, text, state, emit)
-        if state.first_line is not None:
-            kind = "local-no-zone" if state.timed else "none"
-            send_clock(emit, state.first_line, kind, 1.0 if state.timed else None, state.interval)
-        send_oddities(emit, state.first_line or 1, state.odd, _NOTES)
-        return state.counts
+        return piece_by_piece(source, emit, _State, _block, _finish)
 
 
 PARSER = Tegrastats()

@@ -29,14 +29,13 @@ from typing import TYPE_CHECKING
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import middle, send_clock, send_oddities
-from ..engine.streams import bare_lines, by_stream, numbered_lines, plain_head
+from ..engine.streams import bare_lines, numbered_lines, piece_by_piece, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["PARSER"]
 
-BLOCK_BYTES = 2 * 1024 * 1024
 MAX_STEPS = 100_000
 MIDNIGHT_FALL_S = 43_200.0  # a smaller fall is no new day
 
@@ -163,6 +162,14 @@ def _block(first: int, text: str, state: _State, emit: Emit) -> None:
     emit("gpu_samples", rows)
 
 
+def _finish(state: _State, emit: Emit) -> None:
+    """One clock and one quality row per oddity."""
+    if state.first_line is not None:
+        kind, resolution = ("local-no-zone", 0.001) if state.timed else ("none", None)
+        send_clock(emit, state.first_line, kind, resolution, middle(state.steps))
+    send_oddities(emit, state.first_line or 1, state.odd, _NOTES)
+
+
 _SAMPLES = (
     Sample(
         text="""$ xpu-smi dump -d 0,1 -m 0,1,2,3,4,5,18
@@ -226,18 +233,7 @@ class XpuSmiDump:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `gpu_samples`, one `clocks` row and `quality` rows."""
-        return by_stream(source, emit, self._parse)
-
-    @staticmethod
-    def _parse(source: Readable, emit: Emit) -> Counts:
-        state = _State()
-        for first, text in source.blocks(BLOCK_BYTES):
-            _block(first, text, state, emit)
-        if state.first_line is not None:
-            kind = "local-no-zone" if state.timed else "none"
-            send_clock(emit, state.first_line, kind, 0.001 if state.timed else None, middle(state.steps))
-        send_oddities(emit, state.first_line or 1, state.odd, _NOTES)
-        return state.counts
+        return piece_by_piece(source, emit, _State, _block, _finish)
 
 
 PARSER = XpuSmiDump()
