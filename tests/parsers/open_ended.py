@@ -34,12 +34,7 @@ class Tiny(Source):
 
 def read(parser: Parser, text: str | bytes, tiny: bool = False) -> tuple[Rows, Counts]:
     """Rows and counts; with `tiny` read in small blocks."""
-    if not tiny:
-        return rows_of(parser, text)
-    out: Rows = {}
-    source = Tiny.from_text(text)
-    counts = parser.parse(source, lambda target, frame: out.setdefault(target, []).extend(frame.to_dicts()))
-    return out, counts
+    return parsed(parser, Tiny.from_text(text)) if tiny else rows_of(parser, text)
 
 
 def document_tests(parser: Parser) -> tuple[Test, Test, Test]:
@@ -78,22 +73,41 @@ def document_tests(parser: Parser) -> tuple[Test, Test, Test]:
 # --- lines: tables and printouts that are read by lines --------------------------------------------------------------------------------
 
 
-def blocked(parser: Parser, text: str, lines: int) -> tuple[Rows, Counts]:
-    """Rows and counts of a source that hands out small blocks of whole lines."""
-    source = Source.from_text(text)
-    parts = text.splitlines(keepends=True)
+class Blocks(Source):
+    """A source that hands out small blocks of whole lines."""
 
-    class Blocks:
-        name, size, mtime, mtime_kind, mtime_resolution_s = "x", None, None, "filesystem", None
-        head, open = source.head, source.open
+    lines = 1
 
-        def blocks(self, size: int = 0) -> Any:
-            for k in range(0, len(parts), lines):
-                yield k + 1, "".join(parts[k : k + lines])
+    @classmethod
+    def of(cls, text: str, lines: int) -> Blocks:
+        source = cls.from_text(text)
+        source.lines, source.parts = lines, text.splitlines(keepends=True)
+        return source
 
+    def blocks(self, size: int = 0) -> Iterator[tuple[int, str]]:
+        for k in range(0, len(self.parts), self.lines):
+            yield k + 1, "".join(self.parts[k : k + self.lines])
+
+
+def parsed(parser: Parser, source: Source) -> tuple[Rows, Counts]:
+    """Rows and counts of a source as it is."""
     out: Rows = {}
-    counts = parser.parse(Blocks(), lambda table, frame: out.setdefault(table, []).extend(frame.to_dicts()))  # type: ignore[arg-type]
+    counts = parser.parse(source, lambda target, frame: out.setdefault(target, []).extend(frame.to_dicts()))
     return out, counts
+
+
+def samples_in(parser: Parser, source: Source, columns: Sequence[str]) -> tuple[list[tuple[Any, ...]], Counts]:
+    """These columns of its GPU samples, and the counts."""
+    rows, counts = parsed(parser, source)
+    return [tuple(row.get(c) for c in columns) for row in rows.get("gpu_samples", [])], counts
+
+
+def written(parser: Parser, text: str, name: str, **about: Any) -> Rows:
+    """Rows of a file that was written at 1789000000.5; `about` sets what else is known of it."""
+    source = Source.from_text(text, name, mtime=1789000000.5)
+    for key, value in about.items():
+        setattr(source, key, value)
+    return parsed(parser, source)[0]
 
 
 def plain(found: Rows) -> Rows:
@@ -113,8 +127,8 @@ def line_tests(parser: Parser, alphabet: str, derived: Sequence[str] = DERIVED, 
     def blocks(lines: int) -> None:
         for text in whole:
             text = text + text if twice else text
-            found, counts = blocked(parser, text, lines)
-            expected, all_counts = blocked(parser, text, 100_000)
+            found, counts = parsed(parser, Blocks.of(text, lines))
+            expected, all_counts = parsed(parser, Blocks.of(text, 100_000))
             assert same_rows(plain(expected), plain(found)) is None, same_rows(plain(expected), plain(found))
             assert (counts.matched, counts.noise, counts.near_miss, counts.other) == (
                 all_counts.matched,

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from gpuverdict.engine.parser import Claim, Sample
+from gpuverdict.engine.parser import Claim
 from gpuverdict.engine.source import Source
-from gpuverdict.engine.testing import check_counts, check_samples, rows_of, values
+from gpuverdict.engine.testing import check_samples, rows_of
 from gpuverdict.parsers.curl_times import PARSER
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from open_ended import document_tests
 
 
 def _requests(text: str) -> list[dict[str, Any]]:
@@ -97,22 +96,7 @@ def test_names_stay_out() -> None:
     assert "secret" not in str(rows_of(PARSER, "secret-host 200 start=0.100000 total=5.200000 url=https://secret\n")[0])
 
 
-@settings(max_examples=15, deadline=None)
-@given(sample=st.sampled_from(PARSER.samples), share=st.floats(0, 1))
-def test_any_cut(sample: Sample, share: float) -> None:
-    cut = sample.text[: int(share * len(sample.text))]
-    got, counts = rows_of(PARSER, cut)
-    check_counts(counts, cut, "cut")
-    assert not values(got) - values(rows_of(PARSER, sample.text)[0])
-
-
-@settings(max_examples=15, deadline=None)
-@given(sample=st.sampled_from(PARSER.samples), share=st.floats(0, 1), byte=st.integers(0, 255))
-def test_any_garbled_byte(sample: Sample, share: float, byte: int) -> None:
-    data = bytearray(sample.text.encode())
-    data[int(share * (len(data) - 1))] = byte
-    lines = sum(block.count("\n") + (not block.endswith("\n")) for _, block in Source.from_text(bytes(data)).blocks())
-    assert rows_of(PARSER, bytes(data))[1].lines == lines
+test_any_block_size_gives_the_same, test_any_cut_invents_nothing, test_any_garbled_byte_raises_nothing = document_tests(PARSER)
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from gpuverdict.engine.parser import Claim, Refusal, Sample
+from gpuverdict.engine.parser import Claim, Refusal
 from gpuverdict.engine.source import Source
-from gpuverdict.engine.testing import check_counts, check_samples, rows_of, values
+from gpuverdict.engine.testing import check_samples, rows_of
 from gpuverdict.parsers.llama_batched_bench import PARSER
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from open_ended import document_tests
 
 TABLE = PARSER.samples[0].text
 HEADER = TABLE[TABLE.index("|") :].split("\n")[0] + "\n|---|---|---|---|---|---|---|---|---|---|\n"
@@ -92,19 +91,4 @@ def test_a_cut_settings_line_gives_no_number_that_may_be_longer() -> None:
     assert {r["key"]: r["num"] for r in rows["server_config"]} == {"n_batch": 2048.0, "kv_tokens": 4096.0}
 
 
-@settings(max_examples=15, deadline=None)
-@given(sample=st.sampled_from(PARSER.samples), share=st.floats(0, 1))
-def test_any_cut(sample: Sample, share: float) -> None:
-    cut = sample.text[: int(share * len(sample.text))]
-    got, counts = rows_of(PARSER, cut)
-    check_counts(counts, cut, "cut")
-    assert not values(got) - values(rows_of(PARSER, sample.text)[0])
-
-
-@settings(max_examples=15, deadline=None)
-@given(sample=st.sampled_from(PARSER.samples), share=st.floats(0, 1), byte=st.integers(0, 255))
-def test_any_garbled_byte(sample: Sample, share: float, byte: int) -> None:
-    data = bytearray(sample.text.encode())
-    data[int(share * (len(data) - 1))] = byte
-    lines = sum(block.count("\n") + (not block.endswith("\n")) for _, block in Source.from_text(bytes(data)).blocks())
-    assert rows_of(PARSER, bytes(data))[1].lines == lines
+test_any_block_size_gives_the_same, test_any_cut_invents_nothing, test_any_garbled_byte_raises_nothing = document_tests(PARSER)

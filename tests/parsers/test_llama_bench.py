@@ -6,13 +6,12 @@ import json
 from typing import Any
 
 import pytest
-from gpuverdict.engine.parser import Claim, Refusal, Sample
+from gpuverdict.engine.parser import Claim, Refusal
 from gpuverdict.engine.source import Source
-from gpuverdict.engine.testing import check_counts, check_samples, rows_of, values
+from gpuverdict.engine.testing import check_samples, rows_of
 from gpuverdict.parsers.llama_bench import PARSER
 from gpuverdict.parsers.llama_server import PARSER as LLAMA_SERVER
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from open_ended import document_tests
 
 BASE = {
     "build_commit": "0a0b0c0d",
@@ -154,24 +153,7 @@ def test_not_a_number_is_no_rate() -> None:
         assert "bench_steps" not in rows
 
 
-@settings(max_examples=15, deadline=None)
-@given(sample=st.sampled_from(PARSER.samples), share=st.floats(0, 1))
-def test_any_cut(sample: Sample, share: float) -> None:
-    cut = sample.text[: int(share * len(sample.text))]
-    got, counts = rows_of(PARSER, cut)
-    check_counts(counts, cut, "cut")
-    invented = {v for v in values(got) - values(rows_of(PARSER, sample.text)[0]) if v[1] not in ("series", "step")}
-    assert not invented
-
-
-@settings(max_examples=15, deadline=None)
-@given(sample=st.sampled_from(PARSER.samples), share=st.floats(0, 1), byte=st.integers(0, 255))
-def test_any_garbled_byte(sample: Sample, share: float, byte: int) -> None:
-    data = bytearray(sample.text.encode())
-    data[int(share * (len(data) - 1))] = byte
-    source = Source.from_text(bytes(data))
-    lines = sum(block.count("\n") + (not block.endswith("\n")) for _, block in source.blocks())
-    assert rows_of(PARSER, bytes(data))[1].lines == lines
+test_any_block_size_gives_the_same, test_any_cut_invents_nothing, test_any_garbled_byte_raises_nothing = document_tests(PARSER)
 
 
 @pytest.mark.parametrize(

@@ -6,27 +6,17 @@ import json
 from typing import Any
 
 import pytest
-from gpuverdict.engine.parser import Claim, Sample
+from gpuverdict.engine.parser import Claim
 from gpuverdict.engine.source import Source
-from gpuverdict.engine.testing import Rows, check_counts, check_samples, rows_of, values
+from gpuverdict.engine.testing import check_samples, rows_of
 from gpuverdict.parsers.llama_snapshots import PARSER
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from open_ended import document_tests, written
 
 SLOT = {"id": 0, "n_ctx": 4096, "is_processing": True, "prompt": "secret words"}
 
 
 def _config(text: str) -> dict[str, Any]:
     return {r["key"]: r["num"] if r["num"] is not None else r["value"] for r in rows_of(PARSER, text)[0].get("server_config", [])}
-
-
-def _with_mtime(text: str, **source: Any) -> Rows:
-    out: Rows = {}
-    given_source = Source.from_text(text, "slots.json", mtime=1789000000.5)
-    for name, value in source.items():
-        setattr(given_source, name, value)
-    PARSER.parse(given_source, lambda target, frame: out.setdefault(target, []).extend(frame.to_dicts()))
-    return out
 
 
 def test_samples() -> None:
@@ -64,9 +54,12 @@ def test_polls_keep_their_times() -> None:
 
 def test_time_of_the_file_for_one_answer_only() -> None:
     text = json.dumps([SLOT]) + "\n"
-    assert _with_mtime(text)["server_samples"][0]["time"] == 1789000000.5 and _with_mtime(text)["clocks"][0]["method"] == "file time"
-    assert _with_mtime(text + text)["server_samples"][0]["time"] is None
-    assert _with_mtime(text, mtime_kind="copied")["clocks"][0]["kind"] == "none"
+    assert (
+        written(PARSER, text, "slots.json")["server_samples"][0]["time"] == 1789000000.5
+        and written(PARSER, text, "slots.json")["clocks"][0]["method"] == "file time"
+    )
+    assert written(PARSER, text + text, "slots.json")["server_samples"][0]["time"] is None
+    assert written(PARSER, text, "slots.json", mtime_kind="copied")["clocks"][0]["kind"] == "none"
 
 
 def test_metrics_beat_the_count_of_slots() -> None:
@@ -85,19 +78,4 @@ def test_build_and_quantisation_are_words_of_the_format() -> None:
     assert set(_config(json.dumps(props) + "\n")) == {"slots", "slots_source", "n_ctx_slot"}
 
 
-@settings(max_examples=15, deadline=None)
-@given(sample=st.sampled_from(PARSER.samples), share=st.floats(0, 1))
-def test_any_cut(sample: Sample, share: float) -> None:
-    cut = sample.text[: int(share * len(sample.text))]
-    got, counts = rows_of(PARSER, cut)
-    check_counts(counts, cut, "cut")
-    assert not values(got) - values(rows_of(PARSER, sample.text)[0])
-
-
-@settings(max_examples=15, deadline=None)
-@given(sample=st.sampled_from(PARSER.samples), share=st.floats(0, 1), byte=st.integers(0, 255))
-def test_any_garbled_byte(sample: Sample, share: float, byte: int) -> None:
-    data = bytearray(sample.text.encode())
-    data[int(share * (len(data) - 1))] = byte
-    lines = sum(block.count("\n") + (not block.endswith("\n")) for _, block in Source.from_text(bytes(data)).blocks())
-    assert rows_of(PARSER, bytes(data))[1].lines == lines
+test_any_block_size_gives_the_same, test_any_cut_invents_nothing, test_any_garbled_byte_raises_nothing = document_tests(PARSER)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
-from gpuverdict.engine.parser import Claim, Counts, Readable, Refusal
+from gpuverdict.engine.parser import Claim, Counts, Refusal
 from gpuverdict.engine.source import Source
 from gpuverdict.engine.testing import check_samples, rows_of
 from gpuverdict.parsers.nvidia_smi_dmon import PARSER
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from open_ended import Blocks, samples_in
 
 HEAD = "# gpu    pwr  gtemp  mtemp     sm    mem  rxpci  txpci \n# Idx      W      C      C      %      %   MB/s   MB/s \n"
 ROW = "    {gpu}    {pwr}     50      -     {sm}     40     12     34 \n"
@@ -216,35 +218,7 @@ def test_pmon_rows_are_not_read_with_dmon_columns() -> None:
     assert len(samples(HEAD + ROW.format(gpu=0, pwr=99, sm=7) + pmon)) == 1
 
 
-class _Blocks:
-    """A source that hands out small blocks of whole lines."""
-
-    def __init__(self, text: str, lines: int) -> None:
-        self.text, self.lines, self.name = text, lines, "x"
-        self.size = self.mtime = self.mtime_resolution_s = None
-        self.mtime_kind = "filesystem"
-
-    def head(self) -> Any:
-        return Source.from_text(self.text).head()
-
-    def open(self) -> Any:
-        return Source.from_text(self.text).open()
-
-    def blocks(self, size: int = 0) -> Any:
-        parts = self.text.splitlines(keepends=True)
-        for k in range(0, len(parts), self.lines):
-            yield k + 1, "".join(parts[k : k + self.lines])
-
-
-def collect(source: Readable) -> tuple[list[tuple[Any, ...]], Counts]:
-    rows: list[tuple[Any, ...]] = []
-    keys = ("line", "gpu", "cycle", "time", "power_w", "util_gpu", "pcie_tx")
-
-    def emit(table: str, frame: Any) -> None:
-        if table == "gpu_samples":
-            rows.extend(tuple(r.get(k) for k in keys) for r in frame.to_dicts())
-
-    return rows, PARSER.parse(source, emit)
+collect = partial(samples_in, PARSER, columns=("line", "gpu", "cycle", "time", "power_w", "util_gpu", "pcie_tx"))
 
 
 DT = "#Date Time gpu pwr sm txpci\n#YYYYMMDD HH:MM:SS Idx W % MB/s\n"
@@ -255,7 +229,7 @@ LOG = DT + "".join(f" 20260105 10:0{i // 6}:{i % 6}0 {g} {100 + i} {i} {7 * i}\n
 @settings(max_examples=12, deadline=None)
 def test_any_block_size_gives_the_same(lines: int) -> None:
     text = LOG + HEAD + ROW.format(gpu=0, pwr=99, sm=7) + LOG
-    assert collect(_Blocks(text, lines)) == collect(_Blocks(text, 10_000))  # type: ignore[arg-type]
+    assert collect(Blocks.of(text, lines)) == collect(Blocks.of(text, 10_000))
 
 
 @given(cut=st.integers(0, len(LOG)))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
-from gpuverdict.engine.parser import Claim, Counts, Readable, Refusal
+from gpuverdict.engine.parser import Claim, Counts, Refusal
 from gpuverdict.engine.source import Source
 from gpuverdict.engine.testing import check_samples, rows_of
 from gpuverdict.parsers.nvidia_smi_query import PARSER
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from open_ended import Blocks, samples_in
 
 Rows = list[dict[str, Any]]
 
@@ -408,35 +410,7 @@ def test_other_files_are_not_claimed(text: str) -> None:
 # ---------------------------------------------------------------- properties
 
 
-class _Blocks:
-    """A source that hands out small blocks of whole lines."""
-
-    def __init__(self, text: str, lines: int) -> None:
-        self.text, self.lines, self.name = text, lines, "x"
-        self.size = self.mtime = self.mtime_resolution_s = None
-        self.mtime_kind = "filesystem"
-
-    def head(self) -> Any:
-        return Source.from_text(self.text).head()
-
-    def open(self) -> Any:
-        return Source.from_text(self.text).open()
-
-    def blocks(self, size: int = 0) -> Any:
-        parts = self.text.splitlines(keepends=True)
-        for k in range(0, len(parts), self.lines):
-            yield k + 1, "".join(parts[k : k + self.lines])
-
-
-def collect(source: Readable) -> tuple[list[tuple[Any, ...]], Counts]:
-    rows: list[tuple[Any, ...]] = []
-    keys = ("line", "gpu", "cycle", "time", "util_gpu", "mem_used", "power_w")
-
-    def emit(table: str, frame: Any) -> None:
-        if table == "gpu_samples":
-            rows.extend(tuple(r.get(k) for k in keys) for r in frame.to_dicts())
-
-    return rows, PARSER.parse(source, emit)
+collect = partial(samples_in, PARSER, columns=("line", "gpu", "cycle", "time", "util_gpu", "mem_used", "power_w"))
 
 
 def log(header: str, row: str, rounds: int, cards: int) -> str:
@@ -455,7 +429,7 @@ COUNTED = log("count, utilization.gpu, memory.used, power.draw", "3, {u}, {m}, {
 @given(lines=st.integers(1, 20))
 @settings(max_examples=8, deadline=None)
 def test_any_block_size_gives_the_same(text: str, lines: int) -> None:
-    assert collect(_Blocks(text, lines)) == collect(_Blocks(text, 10_000))  # type: ignore[arg-type]
+    assert collect(Blocks.of(text, lines)) == collect(Blocks.of(text, 10_000))
 
 
 @pytest.mark.parametrize("text", [INDEXED, PLACED])

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from gpuverdict.engine.parser import Claim, Refusal, Sample
 from gpuverdict.engine.source import Source
-from gpuverdict.engine.testing import Rows, check_counts, check_samples, rows_of, values
+from gpuverdict.engine.testing import check_counts, check_samples, rows_of, values
 from gpuverdict.parsers.prometheus_metrics import PARSER
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from open_ended import written
 
 
 def _page(running: float = 1, tokens: float = 100, labels: str = "") -> str:
     return f"vllm:num_requests_running{labels} {running}\nvllm:generation_tokens_total{labels} {tokens}\n"
-
-
-def _with_mtime(text: str, **source: Any) -> Rows:
-    out: Rows = {}
-    given_source = Source.from_text(text, "metrics.prom", mtime=1789000000.5)
-    for name, value in source.items():
-        setattr(given_source, name, value)
-    PARSER.parse(given_source, lambda target, frame: out.setdefault(target, []).extend(frame.to_dicts()))
-    return out
 
 
 def test_samples() -> None:
@@ -117,12 +107,12 @@ def test_time_of_the_exposition_format() -> None:
 
 
 def test_time_of_the_file_for_one_scrape_only() -> None:
-    rows = _with_mtime(_page())
+    rows = written(PARSER, _page(), "metrics.prom")
     assert rows["server_samples"][0]["time"] == rows["server_events"][0]["time"] == 1789000000.5
     assert rows["clocks"][0]["kind"] == "utc" and rows["clocks"][0]["method"] == "file time"
-    assert _with_mtime(_page() + _page())["server_samples"][0]["time"] is None
-    assert _with_mtime(_page(), mtime_kind="copied")["server_samples"][0]["time"] is None
-    assert _with_mtime(_page(), mtime_clock="local-no-zone")["clocks"][0]["kind"] == "local-no-zone"
+    assert written(PARSER, _page() + _page(), "metrics.prom")["server_samples"][0]["time"] is None
+    assert written(PARSER, _page(), "metrics.prom", mtime_kind="copied")["server_samples"][0]["time"] is None
+    assert written(PARSER, _page(), "metrics.prom", mtime_clock="local-no-zone")["clocks"][0]["kind"] == "local-no-zone"
 
 
 def test_a_counter_that_falls_is_a_new_run() -> None:
