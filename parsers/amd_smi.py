@@ -1,9 +1,8 @@
-"""`amd-smi monitor` and `amd-smi metric` (text, CSV, JSON): one reading per card and round.
+"""`amd-smi monitor` and the CSV and JSON of `amd-smi metric`: one reading per card and round.
 
 **Reads** `amd-smi monitor [-q] [-w S]`, also as `dmon`, of ROCm 6 and 7; `amd-smi monitor --csv`; `amd-smi metric ... [-w S] --csv`, whose
 header comes again every round and stands below other lines; `--json` of both, one document or many, values plain or with their unit.
-Columns are found by name; in the JSON and the text of metric they stand in the sections `usage`, `power`, `clock`, `temperature`,
-`mem_usage`, which the text tells by indent below `GPU: 0`.
+Columns are found by name; in the JSON of metric they stand in the sections `usage`, `power`, `clock`, `temperature`, `mem_usage`.
 
 | monitor | monitor --csv | metric --csv | column |
 |---|---|---|---|
@@ -73,10 +72,6 @@ _UNITS: dict[str, dict[str, float]] = {
     "temp": {"C": 1, "°C": 1}, "mem_temp": {"C": 1, "°C": 1}, "mem_": {"MB": 1, "GB": 1024, "KB": 1 / 1024},
 }  # fmt: skip
 _JSON_HEAD = re.compile(r'"(?:power_usage|hotspot_temperature|socket_power|gfx_activity)"\s*:')
-_METRIC_CARD = re.compile(r"^([ \t]*)GPU: ([0-9]{1,3})\s*$")
-_METRIC_LINE = re.compile(r"^([ \t]*)([A-Z][A-Z0-9_]{1,60}):(?:[ \t]+(\S.*?))?[ \t]*$")
-_METRIC_VALUE = re.compile(r"^([0-9]{1,9}(?:\.[0-9]{1,6})?)(?: (\S{1,4}))?$")
-_METRIC_TEXT = re.compile(r"(?m)^[ \t>]*(?:GFX_ACTIVITY|SOCKET_POWER|HOTSPOT|USED_VRAM): (?:[0-9]|N/A)")
 _BOUNDS = {
     "util_gpu": 100.0, "util_mem": 100.0, "enc": 100.0, "dec": 100.0, "power_w": 20_000.0, "temp": 250.0, "mem_temp": 250.0,
     "sm_clock": 1e5, "mem_clock": 1e5, "mem_used": 1e9, "mem_total": 1e9,
@@ -272,119 +267,13 @@ def _read_json(source: Readable, state: _State, emit: Emit) -> None:
     _send_cards(rows, state, emit)
 
 
-def _metric_value(text: str) -> object:
-    """`140 W` as JSON says it; anything but a number is unknown."""
-    found = _METRIC_VALUE.match(text)
-    if found is None:
-        return None
-    return {"value": float(found[1]), "unit": found[2].replace("Â", "")} if found[2] else float(found[1])
-
-
-def _metric_cards(source: Readable, state: _State) -> Iterator[tuple[int, Json]]:
-    """(line, sections) of the cards that the text of metric prints; every line is counted."""
-    start = 0
-    card: Json | None = None
-    stack: list[tuple[int, Json]] = []
-    for first, text in source.blocks(BLOCK_BYTES):
-        lines = text.split("\n")
-        unended = lines.pop() != ""
-        state.counts.other += unended
-        for number, raw in enumerate(lines, first):
-            line = re.sub(r"^(?:> ?)+", "", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", raw)).rstrip("\r")
-            if begins := _METRIC_CARD.match(line):
-                if card:
-                    yield start, card
-                start, card = number, {"gpu": int(begins[2])}
-                stack = [(len(begins[1].expandtabs()), card)]
-                state.counts.matched += 1
-                continue
-            found = _METRIC_LINE.match(line) if card else None
-            indent = len(found[1].expandtabs()) if found else -1
-            if not found or indent <= stack[0][0]:
-                said = bool(re.search(r"[^\W_]", line))
-                if card and said:  # another text begins
-                    yield start, card
-                    card = None
-                state.counts.noise += not said
-                state.counts.other += said
-                continue
-            while stack[-1][0] >= indent:
-                stack.pop()
-            section: Json = {}
-            stack[-1][1][found[2].lower()] = _metric_value(found[3]) if found[3] else section
-            if not found[3]:
-                stack.append((indent, section))
-            state.counts.matched += 1
-    if card:
-        yield start, card
-
-
-def _read_metric(source: Readable, state: _State, emit: Emit) -> None:
-    """The text of metric."""
-    _send_cards([r for line, card in _metric_cards(source, state) if (r := _card_row(card, line, state))], state, emit)
-
-
 def _finish(state: _State, emit: Emit) -> None:
     if state.first_line is not None:
         send_clock(emit, state.first_line, "utc" if state.timed else "none", 1.0 if state.timed else None, middle(state.steps.elements()))
     send_oddities(emit, state.first_line or 1, state.odd, _NOTES)
 
 
-def _is_metric(text: str) -> bool:
-    """The text of metric, and no table or CSV beside it (they are read by themselves)."""
-    if "GPU: " not in text or not _METRIC_TEXT.search(text) or re.search(rf"(?m){_HEADER}|{_CSV}", text):
-        return False
-    return any(_METRIC_CARD.match(re.sub(r"^(?:> ?)+", "", x).rstrip("\r")) for x in text.split("\n"))
-
-
 _SAMPLES = (
-    Sample(
-        text="""$ amd-smi metric -g 0 1
-GPU: 0
-    USAGE:
-        GFX_ACTIVITY: 97 %
-        UMC_ACTIVITY: 41 %
-        MM_ACTIVITY: N/A
-        VCN_ACTIVITY: [0 %, N/A]
-    POWER:
-        SOCKET_POWER: 640 W
-        GFX_VOLTAGE: N/A
-    CLOCK:
-        GFX_0:
-            CLK: 2100 MHz
-            MIN_CLK: 500 MHz
-        MEM_0:
-            CLK: 1300 MHz
-    TEMPERATURE:
-        EDGE: N/A
-        HOTSPOT: 71 °C
-        MEM: 63 °C
-    MEM_USAGE:
-        TOTAL_VRAM: 196592 MB
-        USED_VRAM: 170144 MB
-    GPUBOARD:
-        TEMPERATURE:
-            HOTSPOT: 99 °C
-
-GPU: 1
-    USAGE: N/A
-    POWER:
-        SOCKET_POWER: 140 W
-    LIMIT:
-        SOCKET_POWER: 750 W
-""",
-        rows={
-            "gpu_samples": [
-                {
-                    "line": 2, "gpu": 0, "cycle": 0, "util_gpu": 97.0, "util_mem": 41.0, "power_w": 640.0, "sm_clock": 2100.0,
-                    "mem_clock": 1300.0, "temp": 71.0, "mem_temp": 63.0, "mem_used": 170144.0, "mem_total": 196592.0,
-                },
-                {"line": 28, "gpu": 1, "cycle": 0, "util_gpu": None, "power_w": 140.0, "temp": None},
-            ],
-            "clocks": [{"kind": "none"}],
-        },
-        versions="metric, text, ROCm 6 and 7",
-    ),
     Sample(
         text="""GPU  POWER  GPU_TEMP  MEM_TEMP  GFX_UTIL  GFX_CLOCK  MEM_UTIL  MEM_CLOCK  ENC_UTIL  VRAM_USED  VRAM_TOTAL   PCIE_BW
   0  699 W    103 °C     84 °C      99 %   1920 MHz      31 %   1000 MHz       N/A    1235 MB    16335 MB  N/A Mb/s
@@ -518,9 +407,6 @@ class AmdSmi:
         head = plain_head(head)
         if _is_json(head.text):
             return Claim(92, "JSON of amd-smi")
-        if _is_metric(head.text):
-            own = sum(bool(_METRIC_LINE.match(x)) for x in head.text.split("\n"))
-            return Claim(85, "text of amd-smi metric", shares=own < sum(bool(x.strip(" \t`>\r")) for x in head.text.split("\n")))
         if not re.search(r"(?m)GFX_UTIL|GFX%|VRAM_US|GPU\s+(?:XCP\s+)?POWER|^[#>\s]*(?:timestamp,)?gpu,", head.text):
             return None
         lines = [x for x in bare_lines(head.text) if x]
@@ -542,8 +428,6 @@ class AmdSmi:
         state = _State()
         if _is_json(source.head().text):
             _read_json(source, state, emit)
-        elif _is_metric(source.head().text):
-            _read_metric(source, state, emit)
         else:
             for first, text in source.blocks(BLOCK_BYTES):
                 _block(first, text, state, emit)

@@ -69,20 +69,6 @@ def test_not_amd_smi() -> None:
     assert rows(HEAD + "  0  199 W    103 °C      199 %   1920 MHz\n")[0]["util_gpu"] is None
 
 
-def test_the_text_of_metric() -> None:
-    card = "GPU: {g}\n    USAGE:\n        GFX_ACTIVITY: {u} %\n    POWER:\n        SOCKET_POWER: 90 W\n"
-    text = "".join(card.format(g=g, u=u) for g, u in ((0, 1), (1, 2), (0, 3), (1, 4)))
-    assert [(r["gpu"], r["cycle"], r["util_gpu"]) for r in rows(text)] == [(0, 0, 1), (1, 0, 2), (0, 1, 3), (1, 1, 4)]
-    for wrap in ("> {}", "    {}", "{}\r"):
-        wrapped = "".join(wrap.format(x) + "\n" for x in text.splitlines())
-        assert isinstance(claim(wrapped), Claim) and len(rows(wrapped)) == 4
-    # a unit it never had, a section of another kind, a text that goes on
-    odd = "GPU: 0\n    POWER:\n        SOCKET_POWER: 90 %\n        ...\n    LIMIT:\n        SOCKET_POWER: 750 W\n    USAGE:\n        GFX_ACTIVITY: 7 %\n        ...\nthen\n        UMC_ACTIVITY: 9 %\n"
-    (row,) = rows(odd)
-    assert (row["power_w"], row["util_gpu"], row["util_mem"]) == (None, 7, None)
-    assert claim("GPU: 0\n    LIMIT:\n        SOCKET: 750 W\n") is None
-
-
 def test_a_header_that_stands_apart_or_in_a_comment() -> None:
     row = "  0   11 W     43 °C      84 %   1814 MHz"
     for text in (f"{HEAD}\n{row}\n", f"# {HEAD}# {row}\n", f"// {HEAD}// {row}\n"):
