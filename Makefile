@@ -16,6 +16,7 @@ test: lint types pytest
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	$(BIN)/python -m compileall -q gpuverdict engine parsers rules  # or else the first analysis does it
 	touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed

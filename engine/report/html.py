@@ -5,7 +5,6 @@ Everything that is not ours goes through the template's autoescape; the only tex
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -78,12 +77,11 @@ def template() -> Template:
     from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
 
     class Kept(FileSystemBytecodeCache):
-        """Compiled once, as Python does with a module, and where it keeps those."""
+        """Compiled once, as Python does with a module, and kept where it keeps those, if it keeps any."""
 
         def dump_bytecode(self, bucket: Bucket) -> None:
-            if not sys.dont_write_bytecode:
-                with suppress(OSError):  # a folder of somebody else's, a full disk
-                    super().dump_bytecode(bucket)
+            with suppress(OSError):  # no such folder, or somebody else's, or a full disk
+                super().dump_bytecode(bucket)
 
     here = Path(__file__)
     environment = Environment(

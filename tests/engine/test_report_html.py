@@ -7,7 +7,6 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -372,7 +371,6 @@ def test_the_template_is_compiled_once(tmp_path: Path, monkeypatch: pytest.Monke
         return compile_it(*given, **named)
 
     monkeypatch.setattr(Environment, "compile", counted)
-    monkeypatch.setattr(sys, "dont_write_bytecode", False)
     monkeypatch.setattr(html, "cache_from_source", lambda path: str(tmp_path / Path(path).name))
     texts = []
     for _ in range(2):
@@ -386,10 +384,7 @@ def test_the_template_is_compiled_once(tmp_path: Path, monkeypatch: pytest.Monke
     assert html.render(Result(version="1", primary=Headline()), {}) == texts[0] and len(compiled) == 2
 
 
-@pytest.mark.parametrize("why", ["no folder", "python writes none"])
-def test_without_a_place_the_template_is_compiled_each_time(why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    place = tmp_path / "none" if why == "no folder" else tmp_path
-    monkeypatch.setattr(sys, "dont_write_bytecode", why != "no folder")
-    monkeypatch.setattr(html, "cache_from_source", lambda path: str(place / Path(path).name))
+def test_without_a_place_the_template_is_compiled_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(html, "cache_from_source", lambda path: str(tmp_path / "none" / Path(path).name))
     html.template.cache_clear()
     assert html.template().name == "page.html.j2" and not list(tmp_path.iterdir())
