@@ -13,7 +13,7 @@ from .store import Store
 
 WORTH = 1.10  # a limit is the answer only if removing it could gain a tenth
 SERIAL_SUM = 90.0  # below that, idle time and not turn-taking may be most of what one stream waits for
-THROUGHPUT_RULES = ("client-limited", "kv-pressure", "slot-queue", "admission-stall")
+THROUGHPUT_RULES = ("client-limited", "kv-pressure", "slot-queue", "admission-stall", "imbalance")
 SPEED_RULES = (
     "off-gpu",
     "throttled",

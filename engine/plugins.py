@@ -135,6 +135,7 @@ ORDER = [
     "throttled",
     "kv-pressure",
     "admission-stall",
+    "imbalance",
     "host-bound",
     "client-limited",
     "confounded",

@@ -16,6 +16,7 @@ EXPLAINED_BY: dict[str, tuple[str, ...]] = {
         "slot-queue",
         "kv-pressure",
         "admission-stall",
+        "imbalance",
         "client-limited",
         "memory-bound",
         "compute-bound",
@@ -36,7 +37,7 @@ EXPLAINED_BY: dict[str, tuple[str, ...]] = {
         "narrow-link",
         "shared-gpu",
     ),
-    "long waits": ("slot-queue", "kv-pressure", "admission-stall", "re-prefill", "loading"),
+    "long waits": ("slot-queue", "kv-pressure", "admission-stall", "imbalance", "re-prefill", "loading"),
     "sudden change": ("throttled", "kv-pressure", "loading", "shared-gpu"),
 }
 
