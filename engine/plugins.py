@@ -136,6 +136,7 @@ ORDER = [
     "kv-pressure",
     "admission-stall",
     "imbalance",
+    "context-growth",
     "host-bound",
     "client-limited",
     "confounded",

@@ -36,6 +36,7 @@ EXPLAINED_BY: dict[str, tuple[str, ...]] = {
         "fallback-path",
         "narrow-link",
         "shared-gpu",
+        "context-growth",
     ),
     "long waits": ("slot-queue", "kv-pressure", "admission-stall", "imbalance", "re-prefill", "loading"),
     "sudden change": ("throttled", "kv-pressure", "loading", "shared-gpu"),
