@@ -290,6 +290,7 @@ def _judgeable(store: Store, collected: Collected, given: Given, settings: Setti
     join.join(store, ("bench_series",))
     steps.match_steps(store)
     join.join(store, tuple(v.name for v in join.VIEWS if v.name != "bench_series"))
+    steps.note_left_out(store)
     alignment.note_all(store)
     contradictions.note_contradictions(store)
     note_failures(store)

@@ -3,6 +3,7 @@
 A sweep table says how many streams ran for how long; a server log says which requests ran when. The log is cut where the server
 was idle, and runs of neighbouring pieces are compared with the steps: as many requests, as long, as many tokens. Steps of one
 table happen in order (or in reverse), so the best assignment is found in order. No match is better than a wrong one.
+Also: which steps are too many to be judged.
 """
 
 from __future__ import annotations
@@ -185,3 +186,15 @@ def _store_unique(store: Store, found: list[tuple[Step, Window]], requests: pl.D
         return
     matched = pl.concat(frames).filter(pl.len().over("line") == 1)
     store.append("main.step_requests", matched)
+
+
+def note_left_out(store: Store) -> None:
+    """A quality row where there are more steps than are judged one by one."""
+    counted = (
+        "SELECT (SELECT count(*) FROM (SELECT DISTINCT series_key, concurrency FROM main.bench_series)), "
+        "(SELECT count(*) FROM main.scopes WHERE series_key IS NOT NULL)"
+    )
+    every, judged = store.con.execute(counted).fetchall()[0]
+    if every > judged:
+        text = f"of {every} steps {judged} are judged one by one, spread over all of them"
+        store.con.execute("INSERT INTO raw.quality (source_id, kind, n, note) VALUES (-1, 'steps-left-out', ?, ?)", [every - judged, text])

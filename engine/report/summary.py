@@ -17,6 +17,7 @@ STATES = {
     "throughput": ("throttled", "off-gpu", "spinning", "loading", "shared-gpu", "re-prefill", "slot-queue", "client-limited"),
     "speed": ("throttled", "off-gpu", "spinning", "turn-taking", "shared-gpu", "fallback-path", "narrow-link"),
 }
+MANY_SCOPES = 6  # of more, two and the last are named
 BETWEEN_CARDS = ("turn-taking", "spinning", "link-bandwidth", "link-latency")  # on one card there is nothing for them to find
 # What a first look needs, in the order of what it settles: the inputs that give it, how to record it, what it tells.
 RECORD = (
@@ -78,11 +79,14 @@ class Group:
 
     @property
     def where(self) -> str:
-        """`c=1, 2, 4` rather than `c=1, c=2, c=4`."""
+        """`c=1, 2, 4` rather than `c=1, c=2, c=4`; of many other scopes the first and the last."""
         plain = [s for s in self.scopes if s.startswith("c=")]
         others = [s for s in self.scopes if not s.startswith("c=")]
         joined = ["c=" + ", ".join(s[2:] for s in plain)] if plain else []
-        return "; ".join(joined + [f"the {s}" if s == "trace" else s for s in others])
+        named = [f"the {s}" if s == "trace" else s for s in others]
+        if len(named) > MANY_SCOPES:
+            named = [f"{named[0]}; {named[1]}; ...; {named[-1]} ({len(named)} of them)"]
+        return "; ".join(joined + named)
 
 
 def split_sentence(sentence: str) -> tuple[str, str]:

@@ -1,7 +1,9 @@
 -- What a finding is about: the steps of a sweep, load windows grouped by how many requests ran (regimes), and the trace for what
--- neither holds. At most 40.
+-- neither holds. At most 40; of more steps some are taken, spread over all of them with both ends, in the order of the files.
 WITH numbers AS (
-    SELECT series_key, any_value(series_name) AS series_name, any_value(n_series) AS n_series, concurrency
+    SELECT
+        series_key, any_value(series_name) AS series_name, any_value(n_series) AS n_series, concurrency,
+        min(min({'source_id': source_id, 'line': line})) OVER (PARTITION BY series_key) AS first
     FROM main.bench_series GROUP BY series_key, concurrency
 ), stated AS (
     -- a `c=N` that no step has, stated in [during] or by the name of a folder or file, makes a scope of its own
@@ -10,18 +12,21 @@ WITH numbers AS (
     SELECT DISTINCT label, concurrency, 'estimated' FROM main.step_names WHERE label NOT IN (SELECT label FROM main.bindings)
 ), labelled AS (
     SELECT
-        series_key, concurrency, CASE WHEN n_series > 1 THEN series_name END AS series,
+        series_key, concurrency, CASE WHEN n_series > 1 THEN series_name END AS series, CASE WHEN n_series > 1 THEN first END AS first,
         CASE WHEN n_series > 1 THEN series_name || '/' ELSE '' END || 'c=' || printf('%g', concurrency) AS label,
         'offered by the sweep' AS streams_origin
     FROM numbers
     UNION ALL
-    SELECT NULL, concurrency, NULL, 'c=' || printf('%g', concurrency), origin
+    SELECT NULL, concurrency, NULL, NULL, 'c=' || printf('%g', concurrency), origin
     FROM stated
     WHERE concurrency IS NOT NULL AND 'c=' || printf('%g', concurrency) NOT IN (
         SELECT CASE WHEN n_series > 1 THEN series_name || '/' ELSE '' END || 'c=' || printf('%g', concurrency) FROM numbers
     )
+), placed AS (
+    SELECT *, row_number() OVER (ORDER BY first NULLS FIRST, series NULLS FIRST, concurrency, label) - 1 AS place, count(*) OVER () AS total FROM labelled
 ), steps AS (
-    SELECT *, row_number() OVER (ORDER BY series NULLS FIRST, concurrency, label) AS n FROM labelled
+    SELECT *, row_number() OVER (ORDER BY place) AS n FROM placed
+    WHERE total <= 29 OR place = 0 OR place * 28 // (total - 1) <> (place - 1) * 28 // (total - 1)
 ), bands AS (
     -- load that belongs to no step
     SELECT band, min(n_max) AS n_min, min(began) AS began, max(ended) AS ended FROM main.load_windows WHERE NOT in_step GROUP BY band
@@ -63,7 +68,7 @@ WITH numbers AS (
 SELECT
     n::INTEGER AS scope_id, 'step' AS kind, label, NULL::VARCHAR AS host, NULL::VARCHAR AS server, series, series_key, concurrency,
     NULL::VARCHAR AS phase, NULL::VARCHAR AS band, NULL::DOUBLE AS started_at, NULL::DOUBLE AS ended_at, streams_origin
-FROM steps WHERE n <= 29
+FROM steps
 UNION ALL
 SELECT
     (100 + n)::INTEGER, 'regime', band || ' running', NULL, NULL, NULL, NULL, (SELECT num FROM streams), NULL, band, began, ended,

@@ -67,6 +67,13 @@ def test_fillings_of_a_cache_measured_one_after_the_other_show_no_noise() -> Non
     assert judged([row for rows in fillings for row in rows], "n_kv 512/c=1").verdict == "not-applicable"
 
 
+@pytest.mark.parametrize(("lengths", "expected"), [((22016.0, 22528.0), "not-applicable"), ((22016.4, 22528.7), "confirmed")])
+def test_lengths_near_to_each_other_are_other_work_where_they_were_asked_for(lengths: tuple[float, float], expected: str) -> None:
+    """In one file whole lengths are what was asked for; the means of what was sent differ by chance."""
+    rows = [table(f"n_kv {n}", {1.0: [60.0 - n / 10]}, first=100 * n + 100, input_len=at) for n, at in enumerate(lengths)]
+    assert judged([row for part in rows for row in part], "n_kv 0/c=1").verdict == expected
+
+
 def test_generation_beside_prompts_and_generation_is_no_comparison() -> None:
     rows = table("tg128", {1.0: [36.0]}, input_len=0.0, output_len=128.0, aggregate_counts="output")
     both = table("pp4096+tg128", {1.0: [180.0]}, first=500, input_len=4096.0, output_len=128.0, aggregate_counts="total")

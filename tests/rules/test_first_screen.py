@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from gpuverdict.engine.failures import note_failures
 from gpuverdict.engine.phrase import duration, printable
 from gpuverdict.engine.report import html, markdown, terminal
 from gpuverdict.engine.report.summary import (
+    Group,
     left_open,
     next_experiments,
     open_groups,
@@ -21,6 +23,7 @@ from gpuverdict.engine.report.summary import (
 )
 from gpuverdict.engine.result import Answer, Evidence, Finding, Headline, Next, Primary, Result, ScopeRef
 from gpuverdict.engine.rule import Rule
+from gpuverdict.engine.steps import note_left_out
 from gpuverdict.rules import kv_pressure, slot_queue, throttled, turn_taking
 
 from .small_store import judged, samples, store_of
@@ -271,3 +274,25 @@ def test_a_file_that_is_not_read_is_told_without_its_name(tmp_path: Path) -> Non
 
 def test_a_name_cannot_command_the_terminal() -> None:
     assert printable("a\x1b[2Jb.log") == "a\\x1b[2Jb.log" and printable("größe.log") == "größe.log"
+
+
+def test_of_many_scopes_the_first_and_the_last_are_named() -> None:
+    few = Group("x", "x", scopes=["c=1", "c=2", "a/c=1", "the trace"])
+    assert few.where == "c=1, 2; a/c=1; the trace"
+    many = Group("x", "x", scopes=["c=1", *(f"n_kv {n}/c=1" for n in range(0, 4000, 500))])
+    assert many.where == "c=1; n_kv 0/c=1; n_kv 500/c=1; ...; n_kv 3500/c=1 (8 of them)"
+
+
+@pytest.mark.parametrize("total", [1, 2, 28, 29, 30, 31, 64, 500])
+def test_of_many_steps_some_are_taken_with_both_ends_in_the_order_of_the_file(total: int) -> None:
+    store = store_of(
+        bench_steps=[{"series": f"n_kv {512 * n}", "concurrency": 1.0, "step": 1, "aggregate_tok_s": 50.0} for n in range(total)]
+    )
+    labels = [row["label"] for row in store.rows_of("SELECT * FROM main.scopes ORDER BY scope_id")]
+    places = [int(label.split()[1].split("/")[0]) // 512 for label in labels] if total > 1 else [0]
+    assert len(places) == min(total, 29) and places == sorted(set(places)) and {0, total - 1} <= set(places)
+    gaps = [b - a for a, b in pairwise(places)]
+    assert not gaps or max(gaps) - min(gaps) <= 1
+    note_left_out(store)
+    notes = store.con.execute("SELECT n, note FROM raw.quality WHERE kind = 'steps-left-out'").fetchall()
+    assert notes == ([(total - 29, f"of {total} steps 29 are judged one by one, spread over all of them")] if total > 29 else [])
