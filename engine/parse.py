@@ -58,6 +58,7 @@ def read(
     tables, dropped at the end); without one a private database in memory is used.
     """
     from .beyond import Surroundings, Watched
+    from .inlaid import literals
     from .recognise import contenders, recognise
 
     found = recognition or recognise(source, parsers)
@@ -68,14 +69,25 @@ def read(
     ]
     if not found.exclusive:
         order = found.order if found.order is not None else contenders(source, [p for p in parsers if isinstance(p, LineFormat)])[0]
-        late = [p for p in parsers if not isinstance(p, LineFormat) and p.name not in found.whole]
-        watched = Watched(source, () if source.head().complete else late)
+        wholes = [p for p in parsers if not isinstance(p, LineFormat)]
+        late = () if source.head().complete else [p for p in wholes if p.name not in found.whole]
+        watched = Watched(source, late, literals(wholes))
         readings += read_lines(watched, order, emit, con, block, found.done)
         for place, parser in enumerate(watched.found, len(found.whole)):
             around = Surroundings(source, parser.beyond)  # type: ignore[attr-defined]
             reading = run_parser(parser, around, _own_cycles(emit, place), "found far beyond the beginning of the file")
             readings += [reading] if reading.counts.matched else []
+        if watched.holds_documents():
+            readings += _read_documents(source, wholes, emit, any("bench_steps" in r.tables for r in readings))
     return readings
+
+
+def _read_documents(source: Readable, parsers: Sequence[Parser], emit: Emit, told: bool) -> list[Reading]:
+    """The JSON documents inside other text. `told`: some results of the text itself were read."""
+    from .inlaid import documents, timeless
+
+    all_readings = (run_parser(p, own, timeless(emit, told), "a JSON document inside other text") for p, own in documents(source, parsers))
+    return [reading for reading in all_readings if reading.counts.matched]
 
 
 def _own_cycles(emit: Emit, place: int) -> Emit:

@@ -516,6 +516,7 @@ class SweepTable:
 
     name = "sweep-table"
     api = 1
+    inlaid = ("concurrency", "max_concurrency", "num_concurrent", "concurrent_requests", "n_parallel")
     beyond = (
         "Nutzer",
         "Token/s",
