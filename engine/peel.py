@@ -240,8 +240,8 @@ def read_time(text: pl.Series, parse: str) -> tuple[pl.Series, pl.Series]:
     elif parse == "unix":
         seconds, zone = pl.col("text").str.extract(r"^(\d{9,10}(?:\.\d+)?)$").cast(pl.Float64, strict=False), pl.lit(True)
     elif parse == "clock":
-        g = pl.col("text").str.extract_groups(r"^(\d\d):(\d\d):(\d\d(?:[.,]\d+)?)$")
-        h, m, s = (g.struct.field(str(i + 1)).str.replace(",", ".", literal=True).cast(pl.Float64, strict=False) for i in range(3))
+        g = pl.col("text").str.extract_groups(r"^(\d\d):(\d\d):(\d\d(?:[.,-]\d+)?)$")
+        h, m, s = (g.struct.field(str(i + 1)).str.replace("[,-]", ".").cast(pl.Float64, strict=False) for i in range(3))
         seconds, zone = h * 3600 + m * 60 + s, none
     else:
         seconds, zone = _calendar(parse)
