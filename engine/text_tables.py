@@ -220,15 +220,30 @@ def _table_at(lines: Sequence[str], at: int) -> Grid | None:
         header = split(lines[at])
         if not header or len(header) < 2 or len(header) > 80:
             continue
+        header, above = _wrapped_header(lines, at, header) if layout == "pipe" else (header, 0)
         while len(header) > 2 and not header[-1]:
             header.pop()
         loads = _is_load(header)
         if not loads and layout not in ("pipe", ",", ";", "\t"):
             continue
         grid = _rows(lines, at, header, split, layout)
+        grid.status.update(dict.fromkeys(range(at - above, at), "matched"))
         if grid.rows and (loads or _load_in_cells(grid)):
             return grid
     return None
+
+
+def _wrapped_header(lines: Sequence[str], at: int, header: list[str]) -> tuple[list[str], int]:
+    """A header whose words rich has wrapped, and how many lines of it stand above. It ends where its shortest words stand, and only the
+    lines of a header have heavy bars."""
+    above = 0
+    while above < 3 and above < at and "┃" in lines[at] and "┃" in lines[at - above - 1]:
+        cells = _pipe_cells(lines[at - above - 1])
+        if not cells or len(cells) != len(header):
+            break
+        header = [f"{upper} {lower}".strip() for upper, lower in zip(cells, header)]
+        above += 1
+    return header, above
 
 
 _CELL_LOAD = re.compile(_ROW_LOAD)

@@ -144,7 +144,8 @@ class Reading:
 
 
 _TOOLS = ({"s tg t/s"}, {"s pp t/s"}, {"n kv"}, {"test", "t/s"}, {"failures/s"}, {"request id"}, {"timestamp", "type"},
-          {"benchmark", "per second", "concurrency"}, {"benchmark", "qps", "e2e latency (avg)"})  # fmt: skip
+          {"benchmark", "per second", "concurrency"}, {"benchmark", "qps", "e2e latency (avg)"},
+          {"number of concurrency", "time taken for tests (s)"}, {"concurrency", "test duration (s)", "req throughput (req/s)"})  # fmt: skip
 
 
 class NotASweep(Exception):
