@@ -392,9 +392,10 @@ def records_of(source: Readable, matchers: Sequence[Matcher], block: int) -> Ite
     splits = [a for m in matchers for line in m.form.lines if line.split_before for a in line.anchors]
     head = source.head().text
     quoted, peelers = is_quoted(head), active_peelers(head)
-    goes_on, cut_before = False, False
+    goes_on, cut_before, above = False, False, ""
     for first_line, text in source.blocks(block):
-        frame, piece = _lines(text, quoted)
+        frame, piece = _lines(text, quoted, above)
+        above = text.rstrip("\n")[-100:].rsplit("\n", 1)[-1]
         if goes_on:  # the rest of a line longer than a block may be: it began before
             frame = frame.slice(1)
         ends = text.endswith("\n")
@@ -423,8 +424,9 @@ def _last(n: int, value: bool) -> pl.Series:
     return pl.concat([flags.head(n - 1), pl.Series([True])]) if value and n else flags
 
 
-def _lines(text: str, quoted: bool) -> tuple[pl.DataFrame, pl.Series | None]:
-    """The lines of a block as `text`, without colours and quotes; with json-file records also `outer_raw` and `piece`."""
+def _lines(text: str, quoted: bool, above: str = "") -> tuple[pl.DataFrame, pl.Series | None]:
+    """The lines of a block as `text`, without colours and quotes; with json-file records also `outer_raw` and `piece`, with times on
+    lines of their own `outer_raw`. `above` is the line before the block."""
     import polars as pl
 
     lines = pl.Series("text", [text]).str.split("\n").explode(keep_nulls=False, empty_as_null=False)
@@ -433,7 +435,9 @@ def _lines(text: str, quoted: bool) -> tuple[pl.DataFrame, pl.Series | None]:
     lines = strip_colours(lines, text)
     if quoted:
         lines = lines.str.replace(QUOTE, "")
-    lines, outer, piece = unwrap_json(strip_entries(lines, text), text)
+    lines, times = strip_entries(lines, text, above)
+    lines, outer, piece = unwrap_json(lines, text)
+    outer = times if outer is None else outer
     if piece is None and (" stdout P " in text or " stderr P " in text):
         piece = lines.str.contains(r"^\S+ (?:stdout|stderr) P ")
     frame = pl.DataFrame({"text": lines.rename("text")})
