@@ -19,6 +19,7 @@ board power. The memory is that of the machine.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
@@ -101,7 +102,7 @@ class Macmon:
                 times += rows["time"].drop_nulls().to_list()[: MAX_STEPS - len(times)]
                 emit("gpu_samples", rows.select("line", "gpu", "cycle", "time", "util_gpu", "sm_clock", "temp"))
         if first_line:
-            steps = [b - a for a, b in zip(times, times[1:]) if b > a]
+            steps = [b - a for a, b in pairwise(times) if b > a]
             send_clock(emit, first_line, "utc" if times else "none", 1e-6 if times else None, middle(steps))
             send_oddities(emit, first_line, {"out-of-range": odd}, _NOTES)
         return counts

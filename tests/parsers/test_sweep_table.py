@@ -670,3 +670,34 @@ def test_a_header_that_rich_has_wrapped_is_put_together() -> None:
         (6, 1.0, 4000.0, 150.0, 50.25),
         (7, 8.0, 6400.0, 950.0, 250.5),
     ]
+
+
+@pytest.mark.parametrize(
+    ("one", "label"),
+    [
+        ("**Concurrency:** {}\n**Throughput:** {} tok/s\n**TTFT:** {} ms\n", "bold"),
+        ("- **Concurrency**: {}\n- **Throughput**: {} tok/s\n- **TTFT**: {} ms\n", "bold keys in a list"),
+        ("Requests    : 40\nConcurrency : {}\nThroughput  : {} tok/s\nTTFT        : {} ms\n", "aligned colons"),
+        ("## {} users\n\n- Throughput: {} tok/s\n- TTFT: {} ms\n", "heading"),
+        ("Test with {} users\n-----------------\nThroughput: {} tok/s\nTTFT: {} ms\n", "title underlined"),
+        ("Run with {} users:\nThroughput: {} tok/s\nTTFT: {} ms\n", "title"),
+        ("num_clients: {}\nthroughput_tok_s: {}\nttft_ms: {}\n", "snake case"),
+    ],
+    ids=lambda x: x if "{" not in x else "",
+)
+def test_blocks_of_ones_own(one: str, label: str) -> None:
+    text = "\n".join(one.format(*values) for values in ((2, 52.5, 110), (8, 212.5, 310)))
+    assert [(r["concurrency"], r["aggregate_tok_s"], r["ttft_mean_ms"]) for r in steps(text)] == [(2, 52.5, 110.0), (8, 212.5, 310.0)], label
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "number of clients: 8\nnumber of threads: 2\nlatency average = 11.013 ms\ntps = 896.967014 (without initial connection time)\n",
+        "8 users are served\nThroughput: 212.5 tok/s\nTTFT: 310 ms\n",
+        "he has 8 users\nThroughput: 212.5 tok/s\nTTFT: 310 ms\n",
+    ],
+)
+def test_what_only_looks_like_a_block(text: str) -> None:
+    """pgbench counts transactions, and a sentence that names users is no title."""
+    assert steps(text) == []
