@@ -2,8 +2,8 @@
 
 **Reads** the block `Benchmarking summary:` of every version: lines `Number of concurrency: 8` (2024), the table of keys and values with units in
 its keys (2025), the one in groups with `Test Duration (s)` (2026); the table `Percentile results:` behind it, with the percentiles down the
-side or across the top; and the summary as JSON, alone or printed between other lines. A block counts from its first key on, with or without
-its title.
+side or across the top; where a text holds no block, the tables `Performance Overview` and `Per-Request Metrics` of `performance_summary.txt`
+(2026); and the summary as JSON, alone or printed between other lines. A block counts from its first key on, with or without its title.
 
 **`bench_steps`**, one row per block:
 
@@ -12,11 +12,13 @@ its title.
 - `requests`, `completed`, `failed`, `wall_s`, `req_s`, `input_len`, `output_len` (means of one request).
 - `aggregate_tok_s`: the output token throughput, also what 2024 called `Throughput(average output tokens per second)`; `total_tok_s`.
 - `ttft_*`, `tpot_*`, `itl_*`, `e2e_*`: the averages of the block, the 50 % and 99 % of the percentiles.
-- `series`: `blocks` where the same text also holds the report over all runs, which says most of it again and is a table of its own.
+- `series`: `blocks` where the same text also holds the report of 2025 over all runs, which says most of it again and is a table of its own;
+  `report 1` and so on where a text holds several reports of 2026.
 
 **Traps.** `Average time per output token` of 2024 is one over the throughput of all clients: left out. Without `--stream` the first token is
 the whole answer: TTFT, TPOT and ITL are NULL (`not-streamed`). The percentiles of tokens per second are those of single requests, prompt
-included, and are not read. `benchmark_percentile.json` names no load and is not read.
+included, and are not read. `Num` of the report counts conversations where they have several turns: not read. `benchmark_percentile.json` names no load
+and is not read.
 """
 
 from __future__ import annotations
@@ -88,40 +90,16 @@ _PERCENTILES = {
 }
 _REPORT = "Performance Test Summary Report"
 _HINTS = (
-    *(
-        "ime taken for tests",
-        "est Duration (s)",
-        "oncurrency",
-        "equest Rate (req/s)",
-        "equests",
-        "Total / Success",
-        "QPS",
-        "hroughput",
-        "atency",
-        "Average time",
-    ),
-    *(
-        "TTFT (",
-        "TPOT (",
-        "ITL (",
-        "Avg ",
-        "Average ",
-        "Percentile",
-        " p50:",
-        " p99:",
-        "50%",
-        "99%",
-        "Result DB",
-        "tokens per second",
-        _REPORT,
-    ),
-)
+    *("ime taken for tests", "est Duration (s)", "oncurrency", "equest Rate (req/s)", "equests", "Total / Success", "QPS", "hroughput"),
+    *("atency", "Average time", "TTFT (", "TPOT (", "ITL (", "Avg ", "Average ", "Percentile", " p50:", " p99:", "50%", "99%", _REPORT, "┃", "│"),
+)  # fmt: skip
 _BARS = str.maketrans("│┃║", "|||")
 _LOGGED = re.compile(r"^(?:\d{4}-\d\d-\d\d [\d:,.]+ - )?(?:[\w.]+ - ){0,4}(?:INFO(?::| -) ?)?")
 _LINE = re.compile(r"([A-Z][A-Za-z() ]{3,60}): (\S+)(?: seconds)?")
 _SHARE = re.compile(r"p(50|99): ([\d.]+)")
 _OF = {"percentile of time to first token:": "ttft", "percentile of request latency:": "e2e"}
 _NUMBER = re.compile(r"-?\d[\d,]{0,20}(?:\.\d{1,20})?(?:e[+-]?\d{1,3})?")
+_SHOWN = {"mean": "avg", "p50": "p50", "p99": "p99"}
 _COLUMNS = (
     *("line", "series", "step", "concurrency", "rate_rps", "requests", "completed", "failed", "wall_s", "req_s", "aggregate_tok_s"),
     *("aggregate_counts", "total_tok_s", "input_len", "output_len", "ttft_mean_ms", "ttft_p50_ms", "ttft_p99_ms", "tpot_mean_ms"),
@@ -150,9 +128,10 @@ def _judged(row: Row) -> tuple[Row, list[str]]:
     if ttft and latency and abs(ttft - latency) <= SAME * latency and (row.get("output_len") or 2) > 1.5:
         row = {k: v for k, v in row.items() if k not in _STREAM}
         odd.append("not-streamed")
-    tpot = row.get("tpot_mean_ms")
-    if tpot and rate and clients != 1 and abs(tpot * rate - 1000) <= 20:
-        row["tpot_mean_ms"] = None  # one over the throughput of all clients
+    tpot, length = row.get("tpot_mean_ms"), row.get("output_len") or 0
+    each = (latency - ttft) / (length - 1) if latency and ttft and length > 1 else None
+    if tpot and rate and abs(tpot * rate - 1000) <= 20 and (clients != 1 or not each or abs(tpot - each) > 0.03 * each):
+        row["tpot_mean_ms"] = None  # one over the throughput of all clients; of one client the two may be the same
     if row.get("rate_rps") and clients and (row.get("req_s") or 0) * (latency or 0) / 1000 < REACHED * clients:
         row["concurrency"] = None
         odd.append("cap-not-reached")
@@ -166,6 +145,54 @@ def _put(row: Row, key: str, number: float | None) -> None:
     row[column] = num(number, scale) if column in ("requests", "completed", "failed") else pos(number, scale)
 
 
+class _Overview:
+    """The report of 2026 over all runs: one table with a row per load, one with the latencies of each. Rows by report, clients and rate."""
+
+    def __init__(self) -> None:
+        self.rows: dict[tuple[int, str, str], Row] = {}
+        self.reports = 0
+        self.header: list[str] = []
+        self.load = ("", "")
+
+    def take(self, line: int, cells: list[str]) -> bool:
+        """Whether a line of a table is one of these."""
+        low = [c.lower() for c in cells]
+        if low[0] == "conc." and {"rate", "rps", "gen/s"} <= set(low):
+            self.header, self.reports = low, self.reports + 1
+            return True
+        if low[0] == "conc." and {"rate", "metric", "avg", "p50", "p99"} <= set(low) and self.reports:
+            self.header = low
+            return True
+        if not self.header or len(cells) != len(self.header):
+            self.header = []
+            return False
+        cell = dict(zip(self.header, cells))
+        self.load = (cell["conc."], cell["rate"]) if cell["conc."] else self.load
+        key = (self.reports, *self.load)
+        if "metric" not in cell:
+            self.rows[key] = {"line": line, "concurrency": pos(_value(self.load[0])), "rate_rps": pos(_value(self.load[1])),
+                              "req_s": pos(_value(cell["rps"])), "aggregate_tok_s": pos(_value(cell["gen/s"]))}  # fmt: skip
+        elif key in self.rows:
+            self.rows[key] |= self._latencies(cell)
+        return True
+
+    def _latencies(self, cell: dict[str, str]) -> Row:
+        metric = cell["metric"].lower()
+        if metric in ("input tokens", "output tokens"):
+            return {f"{metric.split()[0]}_len": pos(_value(cell["avg"]))}
+        kind, scale = _PERCENTILES.get(metric, ("", 1))
+        return {f"{kind}_{stat}_ms": pos(_value(cell[shown]), scale) for stat, shown in _SHOWN.items()} if kind else {}
+
+    def finished(self) -> tuple[list[Row], dict[str, int]]:
+        """The rows, and what is odd about how many."""
+        rows, odd = [], dict[str, int]()
+        for (report, _, _), held in self.rows.items():
+            row, why = _judged(held)
+            rows.append(row | {"series": f"report {report}"} if self.reports > 1 else row)
+            odd.update({kind: odd.get(kind, 0) + 1 for kind in why})
+        return rows, odd
+
+
 class _Printed:
     """Blocks among the lines of a text."""
 
@@ -173,6 +200,7 @@ class _Printed:
         self.counts, self.rows = Counts(), list[Row]()
         self.odd: dict[str, int] = {}
         self.report = False
+        self.overview = _Overview()
         self._new()
 
     def _new(self) -> None:
@@ -190,6 +218,9 @@ class _Printed:
             self.close()
         if len(cells) == 2:
             self._pair(line, cells[0].lower(), cells[1])
+            return
+        if cells and self.overview.take(line, cells):
+            self.counts.matched += 1
             return
         if cells:
             self._cells(line, cells)
@@ -293,6 +324,8 @@ def _printed(blocks: Iterable[tuple[int, str]]) -> _Printed:
                 out.counts.near_miss += 1
                 out.counts.rejects.append((first + at, "the last line is cut"))
     out.close()
+    if not out.rows:
+        out.rows, out.odd = out.overview.finished()
     return out
 
 
@@ -315,7 +348,7 @@ class EvalScope:
     name = "evalscope"
     api = 1
     inlaid = ("Time taken for tests (s)", "Test Duration (s)")
-    beyond = ("Number of concurrency", "Req Throughput (req/s)")
+    beyond = ("Number of concurrency", "Req Throughput (req/s)", "Performance Overview")
 
     @property
     def samples(self) -> Sequence[Sample]:
@@ -435,6 +468,28 @@ SAMPLES: tuple[Sample, ...] = (
             "quality": [{"kind": "cap-not-reached", "n": 1}],
         },
         "2026, with a request rate",
+    ),
+    Sample(
+        "       Performance Overview\n┏━━━━━━┳━━━━━━┳━━━━━┳━━━━━━┳━━━━━━━━┳━━━━━━━━━┓\n┃Conc. ┃ Rate ┃ Num ┃  RPS ┃  Gen/s ┃ Success ┃\n"
+        "┡━━━━━━╇━━━━━━╇━━━━━╇━━━━━━╇━━━━━━━━╇━━━━━━━━━┩\n│    1 │    - │  10 │ 0.25 │  50.50 │  100.0% │\n"
+        "│    8 │    - │  80 │ 1.25 │ 250.50 │   97.5% │\n└──────┴──────┴─────┴──────┴────────┴─────────┘\n\n\n"
+        "                    Per-Request Metrics\n┏━━━━━━┳━━━━━━┳━━━━━━━━━━━━━━━┳━━━━━━━━┳━━━━━━━┳━━━━━━━┓\n"
+        "┃Conc. ┃ Rate ┃ Metric        ┃    avg ┃   p50 ┃   p99 ┃\n┡━━━━━━╇━━━━━━╇━━━━━━━━━━━━━━━╇━━━━━━━━╇━━━━━━━╇━━━━━━━┩\n"
+        "│    1 │    - │ Latency (s)   │  4.025 │ 4.000 │ 4.500 │\n│      │      │ TTFT (ms)     │   41.0 │  38.0 │  72.0 │\n"
+        "│      │      │ Output Tokens │  200.0 │ 200.0 │ 200.0 │\n├──────┼──────┼───────────────┼────────┼───────┼───────┤\n"
+        "│    8 │    - │ Latency (s)   │  6.425 │ 6.400 │ 7.500 │\n│      │      │ TPOT (ms)     │   31.0 │  30.8 │  33.0 │\n"
+        "│      │      │ Cache Hit (%) │  58.1% │     - │     - │\n└──────┴──────┴───────────────┴────────┴───────┴───────┘\n",
+        {
+            "bench_steps": [
+                {"line": 5, "series": None, "step": 1, "concurrency": 1.0, "rate_rps": None, "requests": None, "req_s": 0.25,
+                 "aggregate_tok_s": 50.5, "e2e_mean_ms": 4025.0, "e2e_p50_ms": 4000.0, "e2e_p99_ms": 4500.0,
+                 "ttft_mean_ms": 41.0, "ttft_p99_ms": 72.0, "tpot_mean_ms": None, "output_len": 200.0},
+                {"line": 6, "step": 2, "concurrency": 8.0, "completed": None, "aggregate_tok_s": 250.5, "tpot_p50_ms": 30.8,
+                 "e2e_mean_ms": 6425.0, "ttft_mean_ms": None}
+            ]
+        },
+        "2026, the report over all runs",
+        name="performance_summary.txt",
     ),
     Sample(
         '{\n    "Test Duration (s)": 50.0,\n    "Concurrency": 8,\n    "Request Rate (req/s)": -1.0,\n    "Total Requests": 40,\n'

@@ -145,7 +145,8 @@ class Reading:
 
 _TOOLS = ({"s tg t/s"}, {"s pp t/s"}, {"n kv"}, {"test", "t/s"}, {"failures/s"}, {"request id"}, {"timestamp", "type"},
           {"benchmark", "per second", "concurrency"}, {"benchmark", "qps", "e2e latency (avg)"},
-          {"number of concurrency", "time taken for tests (s)"}, {"concurrency", "test duration (s)", "req throughput (req/s)"})  # fmt: skip
+          {"number of concurrency", "time taken for tests (s)"}, {"concurrency", "test duration (s)", "req throughput (req/s)"},
+          {"conc.", "rps", "gen/s"}, {"conc.", "metric", "p50", "p99"})  # fmt: skip
 
 
 class NotASweep(Exception):

@@ -15,7 +15,7 @@ from gpuverdict.parsers.evalscope import PARSER
 from open_ended import document_tests, line_tests, read
 
 facts = partial(read, PARSER)
-LINES, TABLE, GROUPS, SAVED = (s.text for s in PARSER.samples)
+LINES, TABLE, GROUPS, OVERVIEW, SAVED = (s.text for s in PARSER.samples)
 
 
 def steps(text: str) -> list[dict[str, Any]]:
@@ -33,11 +33,11 @@ class Text:
     """The samples that are read by lines."""
 
     name, api, claims, parse = PARSER.name, 1, staticmethod(PARSER.claims), staticmethod(PARSER.parse)
-    samples = PARSER.samples[:3]
+    samples = PARSER.samples[:4]
 
 
 class Json(Text):
-    samples = PARSER.samples[3:]
+    samples = PARSER.samples[4:]
 
 
 DERIVED = (
@@ -137,3 +137,30 @@ def test_the_report_over_all_runs_is_a_series_of_its_own() -> None:
         "| 4 | 0.79 | 5.0 | 158.4 |\n| 8 | 1.10 | 7.0 | 210.5 |\n"
     )
     assert [(r.get("series"), r["concurrency"]) for r in everything(TABLE + report)] == [("blocks", 4.0), (None, 4.0), (None, 8.0)]
+
+
+def test_the_overview_counts_where_no_block_says_the_same() -> None:
+    assert [r["concurrency"] for r in everything(OVERVIEW)] == [1.0, 8.0]
+    assert [r["concurrency"] for r in everything(TABLE + OVERVIEW)] == [4.0]
+    two = steps(OVERVIEW + OVERVIEW.replace("250.50", "300.50"))
+    assert [(r["series"], r["concurrency"], r["aggregate_tok_s"]) for r in two] == [
+        ("report 1", 1.0, 50.5), ("report 1", 8.0, 250.5), ("report 2", 1.0, 50.5), ("report 2", 8.0, 300.5),
+    ]  # fmt: skip
+    assert two[0]["e2e_mean_ms"] == two[2]["e2e_mean_ms"] == pytest.approx(4025.0)
+
+
+def test_latencies_of_another_table_are_not_taken_in() -> None:
+    at = OVERVIEW.index("                    Per-Request")
+    assert steps(OVERVIEW[at:]) == []
+    other = "| a | b | c | d | e | f | g |\n|---|---|---|---|---|---|---|\n" + OVERVIEW[at:].replace("Conc.", "Users")
+    assert all(r["e2e_mean_ms"] is None for r in steps(OVERVIEW[:at] + other))
+
+
+@pytest.mark.parametrize(("tpot", "kept"), [("0.0047", None), ("0.0043", 4.3), ("0.00445", 4.45)])
+def test_of_one_client_too(tpot: str, kept: float | None) -> None:
+    """One over 211.5 tok/s is 4.73 ms; (0.95 - 0.09) s over 199 tokens are 4.32 ms each, (0.98 - 0.09) s 4.47."""
+    text = (
+        KEYS.replace("| 16 |", "| 1 |").replace("| 0.9 |", "| 0.09 |").replace("| 15.1 |", "| 0.98 |" if tpot == "0.00445" else "| 0.95 |")
+    )
+    (row,) = steps(text.format(tpot))
+    assert row["tpot_mean_ms"] == (pytest.approx(kept) if kept else None)

@@ -687,7 +687,9 @@ def test_a_header_that_rich_has_wrapped_is_put_together() -> None:
 )
 def test_blocks_of_ones_own(one: str, label: str) -> None:
     text = "\n".join(one.format(*values) for values in ((2, 52.5, 110), (8, 212.5, 310)))
-    assert [(r["concurrency"], r["aggregate_tok_s"], r["ttft_mean_ms"]) for r in steps(text)] == [(2, 52.5, 110.0), (8, 212.5, 310.0)], label
+    assert [(r["concurrency"], r["aggregate_tok_s"], r["ttft_mean_ms"]) for r in steps(text)] == [(2, 52.5, 110.0), (8, 212.5, 310.0)], (
+        label
+    )
 
 
 @pytest.mark.parametrize(
