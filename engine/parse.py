@@ -186,11 +186,12 @@ def _finished(tasks: list[Task], emit: Emit, con: duckdb.DuckDBPyConnection) -> 
     for task in live:
         task.drop_unstamped()
     clock = settle(con, [t for t in live if t.matcher.form.timed], emit) if live else None
-    readings = []
-    for task in tasks:
+    readings: list[Reading] = []
+    for task in sorted(tasks, key=lambda t: t.matcher.form.front):
         if task.counts.matched or task.counts.near_miss:
+            again = task.matcher.form.front and any("requests" in r.tables for r in readings)
             if task.alive and task.tables:
-                task.finish(emit)
+                task.finish(emit, "requests" if again else "")
             task.reading.clock = clock
             task.reading.reason = f"{task.counts.matched} lines match, {task.counts.near_miss} nearly"
             readings.append(task.reading)
@@ -299,18 +300,18 @@ class Task:
                 self.counts.matched -= n
                 self.counts.other += n
 
-    def finish(self, emit: Emit) -> None:
-        """Emit the direct rows as they are and what the format's SQL assembles from the staged ones."""
+    def finish(self, emit: Emit, without: str = "") -> None:
+        """Emit the direct rows as they are and what the format's SQL assembles from the staged ones, but for the table `without`."""
         send = counted(emit, self.reading)
         try:
             for target, name in self.tables.items():
-                if not target.endswith("*"):
+                if not target.endswith("*") and target != without:
                     send(target, self._direct(target, name))
             if any(target.endswith("*") for target in self.tables):
                 self._gather()
                 for name, sql in self.form.prepare.items():
                     self.con.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {sql}")
-                for target, sql in self.form.assemble.items():
+                for target, sql in ((t, sql) for t, sql in self.form.assemble.items() if t != without):
                     send(target, _declared(target, _frame(self.con, sql)))
         except Exception as error:
             failed(emit, self.form.name, error)

@@ -3,7 +3,7 @@ r"""LM Studio's server log: when requests begin and end, and what they took.
 How to get one: the files in `~/.lmstudio/server-logs` (or `~/.cache/lm-studio/server-logs`), the developer page, `lms log stream --source server`.
 
 Versions. `[2026-01-31 10:30:15][INFO][MODEL] ...` of the files; the same as the window shows it, with the time on a line above; the stamps with
-milliseconds of 2024. The timing blocks of llama.cpp in its DEBUG lines are read by the parsers of llama.cpp.
+milliseconds of 2024. Where DEBUG lines hold the timing blocks of llama.cpp, these are the requests, and this parser gives events only.
 
 Tables
 - `requests` (origin server), one row per answer that can be told from all others: exactly one request was under way from its `Running chat
@@ -167,6 +167,7 @@ PARSER = LineFormat(
         Stamp(r"^\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3})\] \[[A-Z]+\] ", parse="iso", clock="local-no-zone", resolution_s=1e-3),
         Stamp(r"^\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\]\[[A-Z]+\] ?", parse="iso", clock="local-no-zone", resolution_s=1.0),
     ),
+    front=True,
     lines=_LINES,
     noise=(
         "Accumulating tokens ... (stream = ",

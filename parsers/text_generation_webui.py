@@ -14,7 +14,7 @@ Traps
 - `context` counts all tokens of the prompt, also those that were still in the cache.
 - The seconds begin once the answer before it is done (one at a time is served, but with `--parallel` of newer versions): they hold no waiting.
 - Loaders other than Transformers count the tokens of the text that came back, which may be some more or fewer than were sampled.
-- With the llama.cpp loader its timing block stands before the line: both are rows, of one request.
+- With the llama.cpp loader its timing block stands before the line and is the request: then this line gives none.
 - A line whose rate is not tokens over seconds is refused. The times have no date.
 """
 
@@ -80,6 +80,7 @@ PARSER = LineFormat(
     name="text-generation-webui",
     server="text-generation-webui",
     stamps=(Stamp(r"^(\d\d:\d\d:\d\d-\d{6}) ", parse="clock", clock="local-no-zone", resolution_s=1e-6),),
+    front=True,
     lines=_LINES,
     assemble={"requests": _REQUESTS},
     samples=(

@@ -6,6 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from gpuverdict.engine.parse import read
+from gpuverdict.engine.plugins import load_registry
+from gpuverdict.engine.source import Source
 from gpuverdict.engine.testing import (
     check_block_sizes,
     check_conformance,
@@ -106,3 +109,25 @@ def test_quoted_lines_are_not_taken(line: str) -> None:
 def test_old_logs_give_arrivals_only() -> None:
     rows, _ = rows_of(PARSER, OLD)
     assert "requests" not in rows and [r["kind"] for r in rows["server_events"]] == ["arrival"]
+
+
+DEBUG = (
+    START.format("00:04")
+    + STREAM.format("00:04")
+    + "[2026-03-01 10:00:04][DEBUG] slot launch_slot_: id  2 | task 3 | processing task, is_child = 0\n"
+    "[2026-03-01 10:00:09][DEBUG] slot print_timing: id  2 | task 3 | \n"
+    "prompt eval time =     500.00 ms /    60 tokens (    8.33 ms per token,   120.00 tokens per second)\n"
+    "       eval time =    4000.00 ms /   200 tokens (   20.00 ms per token,    50.00 tokens per second)\n"
+    "      total time =    4500.00 ms /   260 tokens\n"
+    "[2026-03-01 10:00:09][DEBUG] slot      release: id  2 | task 3 | stop processing: n_tokens = 260, truncated = 0\n"
+    + END.format("00:09")
+)
+
+
+def test_a_request_that_llama_cpp_tells_too_counts_once() -> None:
+    """Twice it would be two under way at a time."""
+    out: dict[str, list[dict[str, Any]]] = {}
+    readings = read(Source.from_text(DEBUG), load_registry().parsers, lambda t, frame: out.setdefault(t, []).extend(frame.to_dicts()))
+    assert [(r["server"], r["started_at"], r["finished_at"]) for r in out["requests"]] == [("llama.cpp", 1772359204.0, 1772359209.0)]
+    assert [r.rows for r in readings if r.parser == "lm-studio-server"] == [0]
+    assert spans(DEBUG) == [(4, 9, None)]
