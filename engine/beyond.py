@@ -21,10 +21,11 @@ AFTER = 1000  # lines below it: the rest of a table
 
 
 class Watched:
-    """A source that notes, while somebody reads its blocks, which of some parsers have something to look for in it."""
+    """A source that notes, while somebody reads its blocks, which of some parsers have something to look for in it, and whether a JSON
+    document with one of some `keys` may stand in it (engine/inlaid.py)."""
 
-    def __init__(self, source: Readable, parsers: Sequence[Parser]) -> None:
-        self.source = source
+    def __init__(self, source: Readable, parsers: Sequence[Parser], keys: Sequence[str] = ()) -> None:
+        self.source, self.keys, self._documents = source, keys, False
         self.waiting = [p for p in parsers if getattr(p, "beyond", ())]
         self.found: list[Parser] = []
         self.name, self.size = source.name, source.size
@@ -42,7 +43,16 @@ class Watched:
                 met = [p for p in self.waiting if _holds(text, p.beyond)]  # type: ignore[attr-defined]
                 self.waiting = [p for p in self.waiting if p not in met]
                 self.found += met
+            self._documents = self._documents or self._document_in(text)
             yield first, text
+
+    def holds_documents(self) -> bool:
+        """Of a source whose head is all of it, without anybody having read it."""
+        head = self.source.head()
+        return self._documents or (head.complete and self._document_in(head.text))
+
+    def _document_in(self, text: str) -> bool:
+        return bool(self.keys) and (text.startswith("{") or "\n{" in text) and _holds(text, self.keys)
 
 
 class Surroundings(Watched):

@@ -132,7 +132,7 @@ ROLES = (
         r"latency per (?:output )?token",
     ),
     ("itl", r"\bitl\b|inter ?token|\btbt\b|time between tokens"),
-    ("e2e", r"\be2e\w*\b|end to end|\blatency\b|\blatenz\b|\blatence\b|response time|request time|antwortzeit|temps de réponse"),
+    ("e2e", r"\be2e\w*\b|end to end|\blatency\b|\blat\b|\blatenz\b|\blatence\b|response time|request time|antwortzeit|temps de réponse"),
     (
         "wall",
         r"\bwall\b|\bwallclock\b|^time taken\b|\bduration\b|\belapsed\b|\btotal time\b|\brun ?time\b|\bmakespan\b|\bdauer\b|"

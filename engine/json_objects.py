@@ -62,10 +62,10 @@ class JsonLines:
         return self.counts
 
 
-def json_objects(lines: JsonLines) -> Iterator[tuple[int, int, Json | None]]:
+def json_objects(lines: JsonLines, begins: re.Pattern[str] = _OPENS) -> Iterator[tuple[int, int, Json | None]]:
     """The JSON objects of a text (one per line, behind each other, in a list) with their first and last line; None for one that is cut
-    or garbled. Memory holds one object and one block."""
-    blocks, text, line, need, last, opens = lines.blocks(), "", 1, 0, False, _OPENS
+    or garbled. Memory holds one object and one block. `begins` is a pattern of what stands before the brace of an object."""
+    blocks, text, line, need, last, opens = lines.blocks(), "", 1, 0, False, begins
     while not last:
         parts, have = [text], len(text)
         while not last and have <= need:
@@ -89,8 +89,8 @@ def json_objects(lines: JsonLines) -> Iterator[tuple[int, int, Json | None]]:
             first, line = line, line + text.count("\n", at, found[1])
             at = found[1]
             yield first, line, found[0]
-            opens = _OPENS
-            start = _NEXT.match(text, at) or _OPENS.search(text, at)
+            opens = begins
+            start = _NEXT.match(text, at) or begins.search(text, at)
         if start is None:
             line += text.count("\n", at)
             text, need = "", 0

@@ -151,6 +151,8 @@ class LineFormat:
               unknown again: `^slot (?:id (?P<slot>\\d+) \\|\\s*$)?` is set by a bare header and reset by any other slot line.
     timed     False: no row of the format has a time. Then its lines take no part in the clock of their source: the time of a container before
               them is not that of the stamps of another format in the same log.
+    front     the server hands its requests to another one, whose lines may stand in the same log: where another format finds requests in
+              the source, those of this one are the same again and are left out.
     noise     literals of lines that are known and carry nothing.
     assemble  table -> SELECT over `staged` (columns: line, run, t, res, stamped, outer_t, kind, the context columns and every
               field of every staged line). SQL never parses text. `t` is the time on the source clock (the stamp; the time of a
@@ -173,6 +175,7 @@ class LineFormat:
     assemble: Mapping[str, str] = field(default_factory=dict)
     peel: tuple[str, ...] = ()
     timed: bool = True
+    front: bool = False
     signature: tuple[str, ...] = ()  # anchors that alone identify the format; default: all anchors
 
     @property

@@ -58,6 +58,7 @@ def read(
     tables, dropped at the end); without one a private database in memory is used.
     """
     from .beyond import Surroundings, Watched
+    from .inlaid import literals
     from .recognise import contenders, recognise
 
     found = recognition or recognise(source, parsers)
@@ -68,14 +69,25 @@ def read(
     ]
     if not found.exclusive:
         order = found.order if found.order is not None else contenders(source, [p for p in parsers if isinstance(p, LineFormat)])[0]
-        late = [p for p in parsers if not isinstance(p, LineFormat) and p.name not in found.whole]
-        watched = Watched(source, () if source.head().complete else late)
+        wholes = [p for p in parsers if not isinstance(p, LineFormat)]
+        late = () if source.head().complete else [p for p in wholes if p.name not in found.whole]
+        watched = Watched(source, late, literals(wholes))
         readings += read_lines(watched, order, emit, con, block, found.done)
         for place, parser in enumerate(watched.found, len(found.whole)):
             around = Surroundings(source, parser.beyond)  # type: ignore[attr-defined]
             reading = run_parser(parser, around, _own_cycles(emit, place), "found far beyond the beginning of the file")
             readings += [reading] if reading.counts.matched else []
+        if watched.holds_documents():
+            readings += _read_documents(source, wholes, emit, any("bench_steps" in r.tables for r in readings))
     return readings
+
+
+def _read_documents(source: Readable, parsers: Sequence[Parser], emit: Emit, told: bool) -> list[Reading]:
+    """The JSON documents inside other text. `told`: some results of the text itself were read."""
+    from .inlaid import documents, timeless
+
+    all_readings = (run_parser(p, own, timeless(emit, told), "a JSON document inside other text") for p, own in documents(source, parsers))
+    return [reading for reading in all_readings if reading.counts.matched]
 
 
 def _own_cycles(emit: Emit, place: int) -> Emit:
@@ -174,11 +186,12 @@ def _finished(tasks: list[Task], emit: Emit, con: duckdb.DuckDBPyConnection) -> 
     for task in live:
         task.drop_unstamped()
     clock = settle(con, [t for t in live if t.matcher.form.timed], emit) if live else None
-    readings = []
-    for task in tasks:
+    readings: list[Reading] = []
+    for task in sorted(tasks, key=lambda t: t.matcher.form.front):
         if task.counts.matched or task.counts.near_miss:
+            again = task.matcher.form.front and any("requests" in r.tables for r in readings)
             if task.alive and task.tables:
-                task.finish(emit)
+                task.finish(emit, "requests" if again else "")
             task.reading.clock = clock
             task.reading.reason = f"{task.counts.matched} lines match, {task.counts.near_miss} nearly"
             readings.append(task.reading)
@@ -287,18 +300,18 @@ class Task:
                 self.counts.matched -= n
                 self.counts.other += n
 
-    def finish(self, emit: Emit) -> None:
-        """Emit the direct rows as they are and what the format's SQL assembles from the staged ones."""
+    def finish(self, emit: Emit, without: str = "") -> None:
+        """Emit the direct rows as they are and what the format's SQL assembles from the staged ones, but for the table `without`."""
         send = counted(emit, self.reading)
         try:
             for target, name in self.tables.items():
-                if not target.endswith("*"):
+                if not target.endswith("*") and target != without:
                     send(target, self._direct(target, name))
             if any(target.endswith("*") for target in self.tables):
                 self._gather()
                 for name, sql in self.form.prepare.items():
                     self.con.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {sql}")
-                for target, sql in self.form.assemble.items():
+                for target, sql in ((t, sql) for t, sql in self.form.assemble.items() if t != without):
                     send(target, _declared(target, _frame(self.con, sql)))
         except Exception as error:
             failed(emit, self.form.name, error)
@@ -380,9 +393,10 @@ def records_of(source: Readable, matchers: Sequence[Matcher], block: int) -> Ite
     splits = [a for m in matchers for line in m.form.lines if line.split_before for a in line.anchors]
     head = source.head().text
     quoted, peelers = is_quoted(head), active_peelers(head)
-    goes_on, cut_before = False, False
+    goes_on, cut_before, above = False, False, ""
     for first_line, text in source.blocks(block):
-        frame, piece = _lines(text, quoted)
+        frame, piece = _lines(text, quoted, above)
+        above = text.rstrip("\n")[-100:].rsplit("\n", 1)[-1]
         if goes_on:  # the rest of a line longer than a block may be: it began before
             frame = frame.slice(1)
         ends = text.endswith("\n")
@@ -411,8 +425,9 @@ def _last(n: int, value: bool) -> pl.Series:
     return pl.concat([flags.head(n - 1), pl.Series([True])]) if value and n else flags
 
 
-def _lines(text: str, quoted: bool) -> tuple[pl.DataFrame, pl.Series | None]:
-    """The lines of a block as `text`, without colours and quotes; with json-file records also `outer_raw` and `piece`."""
+def _lines(text: str, quoted: bool, above: str = "") -> tuple[pl.DataFrame, pl.Series | None]:
+    """The lines of a block as `text`, without colours and quotes; with json-file records also `outer_raw` and `piece`, with times on
+    lines of their own `outer_raw`. `above` is the line before the block."""
     import polars as pl
 
     lines = pl.Series("text", [text]).str.split("\n").explode(keep_nulls=False, empty_as_null=False)
@@ -421,7 +436,9 @@ def _lines(text: str, quoted: bool) -> tuple[pl.DataFrame, pl.Series | None]:
     lines = strip_colours(lines, text)
     if quoted:
         lines = lines.str.replace(QUOTE, "")
-    lines, outer, piece = unwrap_json(strip_entries(lines, text), text)
+    lines, times = strip_entries(lines, text, above)
+    lines, outer, piece = unwrap_json(lines, text)
+    outer = times if outer is None else outer
     if piece is None and (" stdout P " in text or " stderr P " in text):
         piece = lines.str.contains(r"^\S+ (?:stdout|stderr) P ")
     frame = pl.DataFrame({"text": lines.rename("text")})

@@ -134,7 +134,8 @@ class Parser(Protocol):
     `parse` emits rows and returns the counts. It raises nothing for bad input: the bad part is counted and left out.
 
     A parser may also have `beyond`, a tuple of literals of which any text that it can read holds at least one: it is then looked for
-    beyond the head as well, in long sources that no parser keeps for itself (engine/beyond.py). And `records`, the command that records
+    beyond the head as well, in long sources that no parser keeps for itself (engine/beyond.py). `inlaid`, keys of which each of its JSON
+    documents has one at the top: they are then read between the lines of other text, too (engine/inlaid.py). And `records`, the command that records
     what it reads, where nvidia-smi does not know the cards: advice then names it (engine/recorders.py).
     """
 

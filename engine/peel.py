@@ -105,17 +105,21 @@ def strip_colours(lines: pl.Series, text: str) -> pl.Series:
     return lines
 
 
-# The window of LM Studio prints the time on a line of its own, the entry below it and one blank in. That time stays where it stands: a
-# prompt that quotes such a line must not date the rest of the log.
-_ENTRY = r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +\[(?:DEBUG|INFO|WARN|ERROR)\]\s*$"
+# The window of LM Studio prints the time on a line of its own, the entry below it and one blank in. It is the time of the first line of
+# that entry and of no other: a prompt that quotes such a line must not date the rest of the log.
+_ENTRY = r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) +\[(?:DEBUG|INFO|WARN|ERROR)\]\s*$"
 
 
-def strip_entries(lines: pl.Series, text: str) -> pl.Series:
-    """Lines without the blank that begins an entry below its time."""
-    if "[DEBUG]" not in text and "[INFO]" not in text:
-        return lines
-    below = lines.str.contains(_ENTRY).shift(1, fill_value=False)
-    return lines.str.replace("^ ", "").zip_with(below, lines) if below.any() else lines
+def strip_entries(lines: pl.Series, text: str, above: str = "") -> tuple[pl.Series, pl.Series | None]:
+    """Lines without the blank that begins an entry below its time, and the times of these lines. `above` is the line before them."""
+    before = re.match(_ENTRY, above)
+    if not before and "[DEBUG]" not in text and "[INFO]" not in text:
+        return lines, None
+    times = lines.str.extract(_ENTRY).shift(1, fill_value=before[1] if before else None)
+    below = times.is_not_null() & ~lines.str.contains(_ENTRY)
+    if not below.any():
+        return lines, None
+    return lines.str.replace("^ ", "").zip_with(below, lines), times.set(~below, None)
 
 
 def unwrap_json(lines: pl.Series, text: str) -> tuple[pl.Series, pl.Series | None, pl.Series | None]:
@@ -149,9 +153,11 @@ def active_peelers(head: str) -> frozenset[int]:
     """Which wrappers count in this source. One that wraps files and is seen on a few lines only belongs to somebody's prompt."""
     import polars as pl
 
-    lines = pl.Series([line for line in head.split("\n") if line.strip()], dtype=pl.String)
+    # what is set in, and the ends of JSON, go on from a line above: a request body must not hide that its log is wrapped
+    lines = pl.Series([line for line in head.split("\n") if line.strip() and line[0] not in " \t{}]"], dtype=pl.String)
     whole = [i for i, p in enumerate(PEELERS) if p.whole]
-    share = lines.str.contains("|".join(_groupless(PEELERS[i].pattern) for i in whole)).mean() if len(lines) else 0.0
+    patterns = [_groupless(PEELERS[i].pattern) for i in whole]
+    share = lines.str.contains("|".join([*patterns, _ENTRY])).mean() if len(lines) else 0.0
     off = set(whole) if 0 < float(share or 0.0) < WHOLE_SHARE else set()  # type: ignore[arg-type]
     return frozenset(set(range(len(PEELERS))) - off)
 
@@ -159,16 +165,20 @@ def active_peelers(head: str) -> frozenset[int]:
 def peel(frame: pl.DataFrame, active: frozenset[int] = frozenset(range(len(PEELERS)))) -> pl.DataFrame:
     """`text` without wrappers; adds `raw` (before the first prefix with a time), `outer_raw`, `outer_peeler` and `stream`.
 
-    `frame` has `text` and may already have `outer_raw` (from json-file records).
+    `frame` has `text` and may already have `outer_raw` (from json-file records, or from the line above in the window of LM Studio).
     """
     import polars as pl
 
     if "outer_raw" not in frame.columns:
         frame = frame.with_columns(outer_raw=pl.lit(None, pl.String))
+    docker, window = (pl.lit(_BY_NAME[name], pl.Int8) for name in ("docker or kubectl time", "lm studio"))
+    given, of_window = pl.col("outer_raw"), pl.col("outer_raw").str.contains(r"^[\d-]{10} ")
+    if _BY_NAME["lm studio"] not in active:
+        frame = frame.with_columns(outer_raw=pl.when(~of_window).then(given))
     frame = frame.with_columns(
         raw=pl.lit(None, pl.String),
         stream=pl.lit(""),
-        outer_peeler=pl.when(pl.col("outer_raw").is_not_null()).then(pl.lit(_BY_NAME["docker or kubectl time"], pl.Int8)),
+        outer_peeler=pl.when(given.is_not_null()).then(pl.when(of_window).then(window).otherwise(docker)),
     )
     for _ in range(ROUNDS):
         gate = frame["text"].str.contains(_ANY)
@@ -240,8 +250,8 @@ def read_time(text: pl.Series, parse: str) -> tuple[pl.Series, pl.Series]:
     elif parse == "unix":
         seconds, zone = pl.col("text").str.extract(r"^(\d{9,10}(?:\.\d+)?)$").cast(pl.Float64, strict=False), pl.lit(True)
     elif parse == "clock":
-        g = pl.col("text").str.extract_groups(r"^(\d\d):(\d\d):(\d\d(?:[.,]\d+)?)$")
-        h, m, s = (g.struct.field(str(i + 1)).str.replace(",", ".", literal=True).cast(pl.Float64, strict=False) for i in range(3))
+        g = pl.col("text").str.extract_groups(r"^(\d\d):(\d\d):(\d\d(?:[.,-]\d+)?)$")
+        h, m, s = (g.struct.field(str(i + 1)).str.replace("[,-]", ".").cast(pl.Float64, strict=False) for i in range(3))
         seconds, zone = h * 3600 + m * 60 + s, none
     else:
         seconds, zone = _calendar(parse)

@@ -82,11 +82,12 @@ _BANNER = _latin(
 )
 _LEAD = r"(?:(?:results?|testing|running|run|bench\w*|tests?|level|step|sweep|case|load|with|for|at)[\s:,-]+){0,3}"
 _ALONE = _latin(
-    rf"(?i)^[\s#=>*\[(-]*{_LEAD}(?:(?:(?:max )?concurrency(?: level)?|concurrent (?:users|requests|streams|clients)|n_parallel|"
-    r"streams|users|clients|"
-    r"parallel(?: requests)?|conc|c|n)\s*[:=]\s*(\d{1,6})|(?:concurrency(?: level)?|concurrent (?:users|requests|streams|clients))"
+    rf"(?i)^[\s#>=*\[(-]*{_LEAD}(?:(?:(?:max[ _])?concurrency(?:[ _]level)?|(?:num(?:ber of)?[ _])?concurrent[ _](?:users|requests|streams|clients)|"
+    r"n_parallel|num_concurrent|(?:num_)?(?:streams|users|clients)|"
+    r"parallel(?: requests)?|conc|c|n)[\s*_]*[:=][\s*_]*(\d{1,6})|(?:concurrency(?: level)?|concurrent (?:users|requests|streams|clients))"
     r"\s+(\d{1,6}))[\s=*\])#:.-]*$"
 )
+_TITLED = _latin(rf"(?i)^[\s#>=*\[(-]*{_LEAD}(\d{{1,6}})\s+(?:users?|clients?|streams?)[\s=*\])#:.-]*$")
 _SUFFIXED = _latin(
     r"(?i)^\s*[\w.-]*(?:tps|tok_?s|throughput|tput|agg\w*|per_stream\w*|ttft\w*|latency\w*|"
     r"wall\w*)[\w.-]*[_-](?:n|c|conc|x)(\d{1,6})\s*[:=]"
@@ -133,7 +134,7 @@ def starts(lines: pl.Series) -> list[tuple[int, str]]:
         "standing": text.str.contains(_STANDING),
         "table": soon & ((text.str.contains(_MEASURE) & (text.str.contains(_HEADER) | led_soon)) | side.str.contains(_SIDEWAYS)),
         "inline": ~json & text.str.contains(_KEYED) & text.str.contains(_KEYED_VALUE),
-        "block": ~json & (text.str.contains(_BANNER) | text.str.contains(_ALONE)),
+        "block": ~json & (text.str.contains(_BANNER) | text.str.contains(_ALONE) | text.str.contains(_TITLED)),
         "suffix": ~json & text.str.contains(_SUFFIXED),
         "told": ~json & text.str.contains(_LED) & text.str.contains(_LED_RATE),
     }
@@ -220,15 +221,30 @@ def _table_at(lines: Sequence[str], at: int) -> Grid | None:
         header = split(lines[at])
         if not header or len(header) < 2 or len(header) > 80:
             continue
+        header, above = _wrapped_header(lines, at, header) if layout == "pipe" else (header, 0)
         while len(header) > 2 and not header[-1]:
             header.pop()
         loads = _is_load(header)
         if not loads and layout not in ("pipe", ",", ";", "\t"):
             continue
         grid = _rows(lines, at, header, split, layout)
+        grid.status.update(dict.fromkeys(range(at - above, at), "matched"))
         if grid.rows and (loads or _load_in_cells(grid)):
             return grid
     return None
+
+
+def _wrapped_header(lines: Sequence[str], at: int, header: list[str]) -> tuple[list[str], int]:
+    """A header whose words rich has wrapped, and how many lines of it stand above. It ends where its shortest words stand, and only the
+    lines of a header have heavy bars."""
+    above = 0
+    while above < 3 and above < at and "┃" in lines[at] and "┃" in lines[at - above - 1]:
+        cells = _pipe_cells(lines[at - above - 1])
+        if not cells or len(cells) != len(header):
+            break
+        header = [f"{upper} {lower}".strip() for upper, lower in zip(cells, header)]
+        above += 1
+    return header, above
 
 
 _CELL_LOAD = re.compile(_ROW_LOAD)
@@ -299,7 +315,7 @@ def _rows(lines: Sequence[str], at: int, header: list[str], split: Any, layout: 
 
 _VALUE = r"[~≈]?\d[\d.,]*\s?(?:tok(?:en)?s?/s(?:ec\w*)?|t/s|tps|req/s|ms|min|s(?:ec\w*)?|x|×|%)?(?:\s?(?:±|\+/-)\s?[\d.,]+)?"
 _PAIR = re.compile(
-    rf"(?:^|[\s,;|(\[])(?P<k>[A-Za-z](?:[\w./ -]{{0,40}}?\w)?(?:\s?\([\w/ .]{{1,12}}\))?)\s?[=:]\s*(?P<v>{_VALUE})(?=$|[\s,;|)\]])"
+    rf"(?:^|[\s,;|(\[])(?P<k>[A-Za-z](?:[\w./ -]{{0,40}}?\w)?(?:\s?\([\w/ .]{{1,12}}\))?)\s{{0,30}}[=:]\s*(?P<v>{_VALUE})(?=$|[\s,;|)\]])"
 )
 _TOLD = re.compile(
     r"(?P<v>\d+) (?P<k>ok|succeeded|successful|completed|failed|errors)\b|"
@@ -355,7 +371,7 @@ def _blocks_at(lines: Sequence[str], at: int) -> Grid | None:
     status: dict[int, str] = {}
     i, idle, load, closed = at, 0, "concurrency", False
     while i < len(lines) and idle <= 20:
-        found = re.search(_BANNER, lines[i]) or re.search(_ALONE, lines[i])
+        found = re.search(_BANNER, lines[i]) or re.search(_ALONE, lines[i]) or re.search(_TITLED, lines[i])
         if found and len(lines[i]) <= 200:
             records.append((i, {"concurrency": next(g for g in found.groups() if g)}))
             bare = re.match(r"(?i)^\W*([cn])\s*[:=]", lines[i])
@@ -368,7 +384,7 @@ def _blocks_at(lines: Sequence[str], at: int) -> Grid | None:
         elif _STOP.match(lines[i]):
             closed, idle = True, idle + 1
         elif records and not closed:
-            pairs = _pairs(lines[i]) if len(lines[i]) <= 400 else {}
+            pairs = _pairs(re.sub(r"[*`]", "", lines[i])) if len(lines[i]) <= 400 else {}
             # what follows a blank line or says a key again belongs to a block whose own first line was not understood
             closed = any(k in records[-1][1] for k in pairs) or (len(records[-1][1]) > 1 and not lines[i].strip())
             if pairs and not closed:

@@ -153,6 +153,7 @@ class Guidellm:
 
     name = "guidellm"
     api = 1
+    inlaid = ("benchmarks",)
 
     @property
     def samples(self) -> Sequence[Sample]:

@@ -62,6 +62,7 @@ class InferenceBenchmarker:
 
     name = "inference-benchmarker"
     api = 1
+    inlaid = ("results",)
 
     @property
     def samples(self) -> Sequence[Sample]:

@@ -124,6 +124,7 @@ class Inferencex:
 
     name = "inferencex"
     api = 1
+    inlaid = ("conc", "completed")
 
     @property
     def samples(self) -> Sequence[Sample]:

@@ -5,7 +5,7 @@ What it reads, alone or inside other text:
   (since), `common_perf_print:` (since 2025-12). Printed by llama-cli, llama-completion, examples and bindings when they end.
 - The server of builds 1413 to 2258: `print_timings:` with `slot N is processing [task id: M]` and `slot N released (...)`.
 - KoboldCpp's line per reply, `CtxLimit:231/4096, Amt:100/100, Init:0.00s, Process:0.52s (...), Generate:3.01s (...), Total:3.53s`, and
-  its shapes of 2024 and 2026.
+  its shapes of 2023, 2024 and 2026 (`ContextLimit: 231/4096, Processing:0.52s (3.9ms/T), Generation:...`, `Time Taken - Processing:...`).
 - The block that `ollama run --verbose` prints after an answer.
 - The totals of `llama-parallel`.
 
@@ -132,9 +132,24 @@ _LINES = (
             "prompt_s": Num(r"(?:Process:|Processed:\d+ in )([\d.]+)s"),
             "decode_s": Num(r"(?:Generate:|Generated:\d+/\d+ in )([\d.]+)s"),
             "rate": Num(r"(?:Generate:|Generated:\d+/\d+ in )[\d.]+s \([^)]*?([\d.]+)T/s\)"),
+            "each_ms": Num(r"Generate:[\d.]+s \((\d+\.\d)ms/T"),
             "total_s": Num(r"Total:([\d.]+)s"),
         },
         need=("decode_s", "total_s"),
+    ),
+    Line(
+        "kobold",
+        into="requests*",
+        anchor=("Time Taken - Processing:", "ContextLimit: "),
+        after=r"^\s*$",
+        fields={
+            "ctx": Int(r"^\s*ContextLimit: \d+/(\d+), Processing:"),
+            "prompt_s": Num(r"Processing:([\d.]+)s[ ,]"),
+            "decode_s": Num(r"Generation:([\d.]+)s[ ,]"),
+            "each_ms": Num(r"Generation:[\d.]+s \((\d+\.\d)ms/T"),
+            "total_s": Num(r"Total:([\d.]+)s"),
+        },
+        need=("prompt_s", "decode_s", "total_s"),
     ),
     Line("verbose total", into="requests*", anchor="total duration: ", after=_LIST, fields=_duration("total duration")),
     Line("verbose load", into="requests*", anchor="load duration: ", after=_LIST, fields=_duration("load duration")),
@@ -215,7 +230,10 @@ WITH seconds AS (
     LEFT JOIN (SELECT run, slot, line, releases FROM early_blocks WHERE kind = 'early release') r
         ON r.run = e.run AND r.releases = e.releases + 1 AND r.line - e.last_line <= 6
 ), kobolds AS (
-    SELECT run, line, t, res, prompt_n, prompt_s * 1000 AS prompt_ms, n, decode_s * 1000 AS decode_ms, total_s, rate FROM staged
+    SELECT run, line, t, res, prompt_n, prompt_s * 1000 AS prompt_ms, n, decode_s * 1000 AS decode_ms, total_s, rate,
+        -- the line of 2023 says no count: it is the time over that of one token, where their rounding leaves no more than 1 % open
+        CASE WHEN n IS NULL AND 0.05 / each_ms + 0.005 / decode_s <= 0.01 THEN round(decode_s * 1000 / each_ms) END AS made
+    FROM staged
     WHERE kind = 'kobold' AND (n IS NULL OR rate IS NULL OR decode_s < 0.05 OR abs(n / decode_s - rate) <= 0.02 * rate + 0.01
         OR abs((n - 1) / decode_s - rate) <= 0.02 * rate + 0.01)
 ), verbose_blocks AS (
@@ -239,7 +257,7 @@ WHERE rate IS NULL OR decode_ms < 5 OR abs(steps * 1000 / decode_ms - rate) <= 0
 UNION ALL
 SELECT line, 'server', 'koboldcpp', run, CAST(run AS VARCHAR) || ':line ' || CAST(line AS VARCHAR), NULL, t - total_s, t,
     CASE WHEN t IS NOT NULL THEN res END, prompt_n, n, prompt_ms, decode_ms,
-    CASE WHEN abs((n - 1) * 1000 / decode_ms - rate) < abs(n * 1000 / decode_ms - rate) THEN n - 1 ELSE n END, NULL, NULL, 'ok'
+    CASE WHEN abs((n - 1) * 1000 / decode_ms - rate) < abs(n * 1000 / decode_ms - rate) THEN n - 1 ELSE coalesce(n, made) END, NULL, NULL, 'ok'
 FROM kobolds
 UNION ALL
 SELECT line, 'client', 'ollama', run, CAST(run AS VARCHAR) || ':line ' || CAST(line AS VARCHAR), NULL, NULL, NULL, NULL,
@@ -320,6 +338,11 @@ slot 1 released (112 tokens in cache)
 
 _SAMPLE_KOBOLD = """\
 CtxLimit:231/4096, Amt:100/100, Init:0.00s, Process:0.52s (3.9ms/T = 256.10T/s), Generate:3.00s (30.0ms/T = 33.33T/s), Total:3.52s (28.4T/s)
+"""
+
+_SAMPLE_KOBOLD_2023 = """\
+Time Taken - Processing:45.0s (529ms/T), Generation:120.0s (1500ms/T), Total:165.0s
+ContextLimit: 1105/2048, Processing:2.00s (20.0ms/T), Generation:8.00s (40.0ms/T), Total:10.00s (20.00T/s)
 """
 
 _SAMPLE_KOBOLD_TIMED = """\
@@ -410,6 +433,17 @@ PARSER = LineFormat(
             rows={
                 "requests": [{"server": "koboldcpp", "output_tokens": 100.0, "decode_ms": 3000.0, "prompt_ms": 520.0, "finished_at": None}],
                 "server_config": [{"key": "n_ctx_slot", "num": 4096.0}],
+            },
+        ),
+        Sample(
+            text=_SAMPLE_KOBOLD_2023,
+            versions="KoboldCpp 2023",
+            rows={
+                "requests": [
+                    {"prompt_ms": 45000.0, "decode_ms": 120000.0, "decode_steps": None, "output_tokens": None, "finished_at": None},
+                    {"prompt_ms": 2000.0, "decode_ms": 8000.0, "decode_steps": 200.0, "prompt_tokens": None},
+                ],
+                "server_config": [{"key": "n_ctx_slot", "num": 2048.0}],
             },
         ),
         Sample(

@@ -94,6 +94,7 @@ class Llmperf:
 
     name = "llmperf"
     api = 1
+    inlaid = ("num_concurrent_requests",)
 
     @property
     def samples(self) -> Sequence[Sample]:

@@ -49,6 +49,7 @@ class OllamaApiPs:
 
     name = "ollama-api-ps"
     api = 1
+    inlaid = ("models",)
 
     @property
     def samples(self) -> Sequence[Sample]:

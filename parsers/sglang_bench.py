@@ -2,7 +2,8 @@
 
 **Reads** what `python -m sglang.bench_serving --output-file F` (also with `--output-details`), `bench_offline_throughput
 --result-filename F`, `bench_one_batch --result-filename F` and `bench_one_batch_server --result-filename F` append: one object per run,
-several runs and days in one file, no time anywhere. December 2024 (17 keys) to 2026, with bare `Infinity` and `NaN`.
+several runs and days in one file, no time anywhere. December 2024 (17 keys) to 2026, with bare `Infinity` and `NaN`;
+also between the lines of other text.
 
 **`bench_steps`**, one row per run. From `bench_serving`:
 
@@ -250,6 +251,7 @@ class SglangBench:
 
     name = "sglang-bench"
     api = 1
+    inlaid = ("request_throughput", "output_throughput", "overall_throughput", "last_gen_throughput")
 
     @property
     def samples(self) -> Sequence[Sample]:

@@ -144,7 +144,9 @@ class Reading:
 
 
 _TOOLS = ({"s tg t/s"}, {"s pp t/s"}, {"n kv"}, {"test", "t/s"}, {"failures/s"}, {"request id"}, {"timestamp", "type"},
-          {"benchmark", "per second", "concurrency"}, {"benchmark", "qps", "e2e latency (avg)"})  # fmt: skip
+          {"benchmark", "per second", "concurrency"}, {"benchmark", "qps", "e2e latency (avg)"},
+          {"number of concurrency", "time taken for tests (s)"}, {"concurrency", "test duration (s)", "req throughput (req/s)"},
+          {"conc.", "rps", "gen/s"}, {"conc.", "metric", "p50", "p99"})  # fmt: skip
 
 
 class NotASweep(Exception):
@@ -516,6 +518,7 @@ class SweepTable:
 
     name = "sweep-table"
     api = 1
+    inlaid = ("concurrency", "max_concurrency", "num_concurrent", "concurrent_requests", "n_parallel")
     beyond = (
         "Nutzer",
         "Token/s",

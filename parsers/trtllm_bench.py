@@ -66,6 +66,7 @@ class TrtllmBench:
 
     name = "trtllm-bench"
     api = 1
+    inlaid = ("performance",)
 
     @property
     def samples(self) -> Sequence[Sample]:

@@ -3,7 +3,7 @@
 **Reads** the JSON of `--save-result`, with `--save-detailed` or, before 2025-03, always with the arrays of every request; the one object
 per line of `--append-result`; `summary.json` and `summary.csv` of `vllm bench sweep serve`; and the small files of `vllm bench
 throughput --output-json` and `vllm bench latency --output-json`. Versions: 2023 to 2026, also with the misspelt key `request_goodput:`,
-also re-indented or with sorted keys. InferenceX's raw results are the
+also re-indented or with sorted keys, and between the lines of other text. InferenceX's raw results are the
 same with two epoch times. Not the `*.pytorch.json` beside them.
 
 **`bench_steps`**, one row per run:
@@ -304,6 +304,7 @@ class VllmBench:
 
     name = "vllm-bench"
     api = 1
+    inlaid = ("request_throughput", "output_throughput", "requests_per_second", "avg_latency")
 
     @property
     def samples(self) -> Sequence[Sample]:

@@ -336,7 +336,10 @@ def test_an_entry_of_lm_studio_begins_below_its_time() -> None:
     rows, _ = rows_of(
         TOY, "2026-01-01 00:00:00 [DEBUG]\n stat: running=4 \n stat: running=5 \n2026-01-01 00:00:01  [INFO] \n stat: running=6 \n"
     )
-    assert [(r["running"], r["time"]) for r in rows["server_samples"]] == [(4.0, None), (6.0, None)]
+    assert [(r["running"], r["time"]) for r in rows["server_samples"]] == [(4.0, 1767225600.0), (6.0, 1767225601.0)]
+    # where a prompt quotes one, the log is none of LM Studio's
+    quoted = "stat: running=1 \n" * 20 + "2026-01-01 00:00:00 [DEBUG]\n stat: running=4 \n"
+    assert {r["time"] for r in rows_of(TOY, quoted)[0]["server_samples"]} == {None}
 
 
 def test_a_native_stamp_is_not_taken_for_a_container_time() -> None:

@@ -126,7 +126,9 @@ def test_kobold_counts_by_its_own_rate(rate: str) -> None:
 
 def test_old_shape_of_kobold_without_amount() -> None:
     (row,) = _requests("CtxLimit: 1843/8192, Process:16.32s (11.0ms/T = 91.03T/s), Generate:80.01s (224.1ms/T = 4.46T/s), Total:96.33s\n")
-    assert (row["prompt_ms"], row["decode_ms"], row["output_tokens"], row["decode_steps"]) == (16320.0, 80010.0, None, None)
+    assert (row["prompt_ms"], row["decode_ms"], row["output_tokens"], row["decode_steps"]) == (16320.0, 80010.0, None, 357.0)
+    (short,) = _requests("ContextLimit: 43/2048, Processing:0.02s (1.1ms/T), Generation:0.03s (2.1ms/T), Total:0.05s (9.00T/s)\n")
+    assert short["decode_steps"] is None, "its rounding leaves more than 1 % open"
 
 
 def test_nothing_of_llama_server_is_taken() -> None:

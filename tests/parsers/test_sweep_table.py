@@ -600,7 +600,7 @@ def test_json_that_is_no_sweep(doc: Any) -> None:
 def test_a_table_of_keys_and_values_is_one_step() -> None:
     box = (
         "Benchmarking summary:\n+-----------------------------------+-----------+\n| Key                               |     Value |\n"
-        "+===================================+===========+\n| Time taken for tests (s)          |   10.5    |\n+-----------------------------------+-----------+\n"
+        "+===================================+===========+\n| Duration of the run (s)           |   10.5    |\n+-----------------------------------+-----------+\n"
         "| Number of concurrency             |    8      |\n+-----------------------------------+-----------+\n| Total requests                    |   16      |\n"
         "+-----------------------------------+-----------+\n| Output token throughput (tok/s)   |  120.5    |\n+-----------------------------------+-----------+\n"
         "| Average latency (s)               |    4.5    |\n+-----------------------------------+-----------+\n| Average time to first token (s)   |    0.25   |\n"
@@ -658,21 +658,48 @@ def test_streams_by_the_time_per_token_are_no_aggregate() -> None:
     assert column(DECODE.format("3.9"), "aggregate_tok_s") == [48.8, 393.4]
 
 
-KEYS = (
-    "| Key | Value |\n|---|---|\n| Time taken for tests (s) | 60.5 |\n| Number of concurrency | 16 |\n| Succeed requests | 64 |\n"
-    "| Failed requests | 0 |\n| Output token throughput (tok/s) | 211.5 |\n| Average latency (s) | 15.1 |\n"
-    "| Average time to first token (s) | 0.9 |\n| Average time per output token (s) | {} |\n"
-    "| Average input tokens per request | 100.0 |\n| Average output tokens per request | 200.0 |\n"
+RICH = (
+    "                 Metrics\n┏━━━━━━━┳━━━━━━┳━━━━━━━━━┳━━━━━━━━━┳━━━━━━━━━┓\n┃       ┃      ┃     Avg ┃     P99 ┃    Gen. ┃\n"
+    "┃ Conc. ┃  RPS ┃ Lat.(s) ┃ TTFT(s) ┃  toks/s ┃\n┡━━━━━━━╇━━━━━━╇━━━━━━━━━╇━━━━━━━━━╇━━━━━━━━━┩\n"
+    "│     1 │ 0.25 │   4.000 │   0.150 │   50.25 │\n│     8 │ 1.25 │   6.400 │   0.950 │  250.50 │\n└───────┴──────┴─────────┴─────────┴─────────┘\n"
 )
 
 
-def test_a_time_per_token_of_all_streams_is_none_of_one() -> None:
-    """evalscope called one over its throughput so; later versions print the time of a request's token."""
-    (row,) = steps(KEYS.format("0.0714"))
-    assert (row["tpot_mean_ms"], row["wall_s"], row["completed"], row["input_len"], row["output_len"]) == (71.4, 60.5, 64.0, 100.0, 200.0)
-    (row,) = steps(KEYS.format("0.00473"))
-    assert row.get("tpot_mean_ms") is None and row["ttft_mean_ms"] == 900.0
-    # also where the latency stands behind it
-    order = KEYS.format("0.00473").split("\n")
-    later = "\n".join(line for line in order if "latency" not in line) + next(line for line in order if "latency" in line) + "\n"
-    assert steps(later)[0].get("tpot_mean_ms") is None and steps(later)[0]["e2e_mean_ms"] == 15100.0
+def test_a_header_that_rich_has_wrapped_is_put_together() -> None:
+    assert [(r["line"], r["concurrency"], r["e2e_mean_ms"], r["ttft_p99_ms"], r["aggregate_tok_s"]) for r in steps(RICH)] == [
+        (6, 1.0, 4000.0, 150.0, 50.25),
+        (7, 8.0, 6400.0, 950.0, 250.5),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "label"),
+    [
+        ("**Concurrency:** {}\n**Throughput:** {} tok/s\n**TTFT:** {} ms\n", "bold"),
+        ("- **Concurrency**: {}\n- **Throughput**: {} tok/s\n- **TTFT**: {} ms\n", "bold keys in a list"),
+        ("Requests    : 40\nConcurrency : {}\nThroughput  : {} tok/s\nTTFT        : {} ms\n", "aligned colons"),
+        ("## {} users\n\n- Throughput: {} tok/s\n- TTFT: {} ms\n", "heading"),
+        ("Test with {} users\n-----------------\nThroughput: {} tok/s\nTTFT: {} ms\n", "title underlined"),
+        ("Run with {} users:\nThroughput: {} tok/s\nTTFT: {} ms\n", "title"),
+        ("num_clients: {}\nthroughput_tok_s: {}\nttft_ms: {}\n", "snake case"),
+    ],
+    ids=lambda x: x if "{" not in x else "",
+)
+def test_blocks_of_ones_own(one: str, label: str) -> None:
+    text = "\n".join(one.format(*values) for values in ((2, 52.5, 110), (8, 212.5, 310)))
+    assert [(r["concurrency"], r["aggregate_tok_s"], r["ttft_mean_ms"]) for r in steps(text)] == [(2, 52.5, 110.0), (8, 212.5, 310.0)], (
+        label
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "number of clients: 8\nnumber of threads: 2\nlatency average = 11.013 ms\ntps = 896.967014 (without initial connection time)\n",
+        "8 users are served\nThroughput: 212.5 tok/s\nTTFT: 310 ms\n",
+        "he has 8 users\nThroughput: 212.5 tok/s\nTTFT: 310 ms\n",
+    ],
+)
+def test_what_only_looks_like_a_block(text: str) -> None:
+    """pgbench counts transactions, and a sentence that names users is no title."""
+    assert steps(text) == []
