@@ -321,8 +321,7 @@ def _printed(blocks: Iterable[tuple[int, str]]) -> _Printed:
             if whole or at < len(lines) - 1:
                 out.take(first + at, lines[at])
             else:
-                out.counts.near_miss += 1
-                out.counts.rejects.append((first + at, "the last line is cut"))
+                out.counts.near(first + at, "the last line is cut")
     out.close()
     if not out.rows:
         out.rows, out.odd = out.overview.finished()

@@ -19,12 +19,13 @@ board power. The memory is that of the machine.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import middle, send_clock, send_oddities
-from ..engine.streams import by_stream, numbered_lines, plain_head
+from ..engine.streams import numbered_lines, piece_by_piece, plain_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,6 +46,17 @@ _TIME = r'"timestamp": ?"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(
 _NOTES = {"out-of-range": "values outside what the column can hold were dropped"}
 
 
+@dataclass
+class _State:
+    """What the next piece must know."""
+
+    cycle: int = -1
+    times: list[float] = field(default_factory=list)
+    first_line: int | None = None
+    odd: int = 0
+    counts: Counts = field(default_factory=Counts)
+
+
 def _read(lines: pl.DataFrame) -> pl.DataFrame:
     """The readings of lines that are one each."""
     import polars as pl
@@ -60,6 +72,29 @@ def _read(lines: pl.DataFrame) -> pl.DataFrame:
         temp=pl.when(pl.col("temp").is_between(0.5, 150)).then("temp"),
         odd=(pl.col("active") > 1).fill_null(False),
     ).filter(pl.any_horizontal(pl.col("util_gpu", "sm_clock", "temp").is_not_null()))
+
+
+def _piece(first: int, text: str, state: _State, emit: Emit) -> None:
+    """The readings of a piece of text."""
+    import polars as pl
+
+    frame, _ = numbered_lines(first, text)
+    hits = frame.filter(_hits(frame))
+    state.counts.block(len(frame), len(hits), 0, (), "")
+    rows = _read(hits).with_columns(cycle=pl.int_range(1, pl.len() + 1, dtype=pl.Int64) + state.cycle)
+    if len(rows):
+        state.first_line, state.cycle = state.first_line or int(rows["line"][0]), int(rows["cycle"][-1])
+        state.odd += int(rows["odd"].sum())
+        state.times += rows["time"].drop_nulls().to_list()[: MAX_STEPS - len(state.times)]
+        emit("gpu_samples", rows.select("line", "gpu", "cycle", "time", "util_gpu", "sm_clock", "temp"))
+
+
+def _finish(state: _State, emit: Emit) -> None:
+    """One clock and one quality row per oddity."""
+    if state.first_line is not None:
+        steps = [b - a for a, b in pairwise(state.times) if b > a]
+        send_clock(emit, state.first_line, "utc" if state.times else "none", 1e-6 if state.times else None, middle(steps))
+        send_oddities(emit, state.first_line, {"out-of-range": state.odd}, _NOTES)
 
 
 class Macmon:
@@ -82,30 +117,7 @@ class Macmon:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Rows of `gpu_samples`, `quality` and one of `clocks`."""
-        return by_stream(source, emit, self._parse)
-
-    @staticmethod
-    def _parse(source: Readable, emit: Emit) -> Counts:
-        import polars as pl
-
-        counts, cycle, odd, first_line = Counts(), 0, 0, 0
-        times: list[float] = []
-        for first, text in source.blocks():
-            frame, _ = numbered_lines(first, text)
-            hits = frame.filter(_hits(frame))
-            rows = _read(hits).with_columns(cycle=pl.int_range(pl.len(), dtype=pl.Int64) + cycle)
-            counts.matched += len(hits)
-            counts.other += len(frame) - len(hits)
-            if len(rows):
-                first_line, cycle = first_line or int(rows["line"][0]), cycle + len(rows)
-                odd += int(rows["odd"].sum())
-                times += rows["time"].drop_nulls().to_list()[: MAX_STEPS - len(times)]
-                emit("gpu_samples", rows.select("line", "gpu", "cycle", "time", "util_gpu", "sm_clock", "temp"))
-        if first_line:
-            steps = [b - a for a, b in pairwise(times) if b > a]
-            send_clock(emit, first_line, "utc" if times else "none", 1e-6 if times else None, middle(steps))
-            send_oddities(emit, first_line, {"out-of-range": odd}, _NOTES)
-        return counts
+        return piece_by_piece(source, emit, _State, _piece, _finish)
 
 
 def _hits(frame: pl.DataFrame) -> pl.Series:
