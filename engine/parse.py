@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .arrow import lent
+from .exports import Layout, layout_of, plain_lines, strip_paste
 from .line_format import LineFormat
 from .match import MAX_REJECTS, Hits, Matched, Matcher
 from .parser import Counts
@@ -379,10 +380,11 @@ def records_of(source: Readable, matchers: Sequence[Matcher], block: int) -> Ite
     literals = sorted({text for matcher in matchers for text in matcher.literals})
     splits = [a for m in matchers for line in m.form.lines if line.split_before for a in line.anchors]
     head = source.head().text
-    quoted, peelers = is_quoted(head), active_peelers(head)
+    quoted, layout = is_quoted(head), layout_of(head, source.head().complete)
+    peelers = active_peelers("\n".join(_lines(head, quoted, layout)[0]["text"]))
     goes_on, cut_before = False, False
     for first_line, text in source.blocks(block):
-        frame, piece = _lines(text, quoted)
+        frame, piece = _lines(text, quoted, layout)
         if goes_on:  # the rest of a line longer than a block may be: it began before
             frame = frame.slice(1)
         ends = text.endswith("\n")
@@ -411,7 +413,7 @@ def _last(n: int, value: bool) -> pl.Series:
     return pl.concat([flags.head(n - 1), pl.Series([True])]) if value and n else flags
 
 
-def _lines(text: str, quoted: bool) -> tuple[pl.DataFrame, pl.Series | None]:
+def _lines(text: str, quoted: bool, layout: Layout) -> tuple[pl.DataFrame, pl.Series | None]:
     """The lines of a block as `text`, without colours and quotes; with json-file records also `outer_raw` and `piece`."""
     import polars as pl
 
@@ -422,11 +424,16 @@ def _lines(text: str, quoted: bool) -> tuple[pl.DataFrame, pl.Series | None]:
     if quoted:
         lines = lines.str.replace(QUOTE, "")
     lines, outer, piece = unwrap_json(strip_entries(lines, text), text)
+    if outer is None:
+        lines, outer = plain_lines(lines, layout)
+    lines = strip_paste(lines, layout)
     if piece is None and (" stdout P " in text or " stderr P " in text):
         piece = lines.str.contains(r"^\S+ (?:stdout|stderr) P ")
     frame = pl.DataFrame({"text": lines.rename("text")})
     if outer is not None:
         frame = frame.with_columns(outer_raw=outer)
+    if layout.backwards:
+        frame = frame.reverse()
     return (frame, None) if piece is None else (frame.with_columns(piece=piece), piece)
 
 
