@@ -9,6 +9,7 @@ is all of the source, and left alone elsewhere, for a timing block that is read 
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -19,6 +20,7 @@ from .peel import ENTRY
 if TYPE_CHECKING:
     import polars as pl
 
+_LOOKED_AT = 2_000
 MOST, MANY = 0.8, 0.5  # of the head's lines that hold anything
 _MESSAGE = ("message", "@message", "textpayload", "line", "content", "log", "_raw", "msg", "body")
 _TIME = ("timestamp", "@timestamp", "time", "date", "datetime", "_time", "tsns")
@@ -77,7 +79,7 @@ def layout_of(head: str, complete: bool) -> Layout:
     said = [line for line in head.split("\n") if line.strip()]
     if len(said) < 2:
         return Layout()
-    found = _table(said) or _objects(said, head) or Layout(strip=_marks(pl.Series(said, dtype=pl.String)))
+    found = _table(said) or _objects(said, head) or Layout(strip=_marks(said))
     if not found.wraps:
         return _pasted(found, said, head)
     _, times = plain_lines(pl.Series(said, dtype=pl.String), found)
@@ -112,20 +114,19 @@ def _objects(said: list[str], head: str) -> Layout | None:
     return None
 
 
-def _marks(lines: pl.Series) -> tuple[str, ...]:
-    """What viewers and Markdown put in front of the lines."""
-    strip = []
-    for pattern, steps in ((_NUMBERED, (1,)), (_GREPPED, ())):
-        numbers = lines.str.extract(pattern, 1).cast(int, strict=False).drop_nulls()
-        rises = numbers.diff().drop_nulls()
-        good = (rises == 1) if steps else (rises > 0)
-        if numbers.len() >= max(3, MOST * lines.len()) and good.sum() >= MOST * rises.len():
-            strip.append(pattern)
-            break
-    for pattern, sign in ((_FROM_FILE, _FROM_FILE), (_LISTED, _LISTED), (_STEP, _STEP + r"[0-9]{4}-[0-9]{2}-[0-9]{2}T")):
-        if not strip and (lines.str.contains(sign).mean() or 0.0) >= MANY:  # type: ignore[operator]
-            strip.append(pattern)
-    return tuple(strip)
+def _marks(said: list[str]) -> tuple[str, ...]:
+    """What viewers and Markdown put in front of the lines. In plain Python: thousands of small files meet these questions."""
+    said = said[:_LOOKED_AT]
+    for pattern, by_one in ((_NUMBERED, True), (_GREPPED, False)):
+        numbers = [int(found[1]) for found in map(re.compile(pattern).match, said) if found]
+        rises = [b - a for a, b in itertools.pairwise(numbers)]
+        good = sum(rise == 1 if by_one else rise > 0 for rise in rises)
+        if len(numbers) >= max(3, MOST * len(said)) and good >= MOST * len(rises):
+            return (pattern,)
+    for pattern, sign in ((_FROM_FILE, ""), (_LISTED, ""), (_STEP, "[0-9]{4}-[0-9]{2}-[0-9]{2}T")):
+        if sum(bool(found) for found in map(re.compile(pattern + sign).match, said)) >= MANY * len(said):
+            return (pattern,)
+    return ()
 
 
 def plain_lines(lines: pl.Series, layout: Layout) -> tuple[pl.Series, pl.Series | None]:
@@ -159,9 +160,10 @@ def _pasted(found: Layout, said: list[str], head: str) -> Layout:
 
     if any(re.match(ENTRY, line) for line in said):
         return found
+    blanks = any(line[0] in " \t" for line in said)
     return replace(
         found,
-        indented=bool((_indents(pl.Series(head.split("\n"), dtype=pl.String)) > 0).any()),
+        indented=blanks and bool((_indents(pl.Series(head.split("\n"), dtype=pl.String)) > 0).any()),
         ticked=any(line.lstrip().startswith("`") for line in said),
         localai=re.search(_LOCALAI, head) is not None,
     )
