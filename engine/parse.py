@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .arrow import lent
+from .exports import Layout, layout_of, plain_lines, strip_paste
 from .line_format import LineFormat
 from .match import MAX_REJECTS, Hits, Matched, Matcher
 from .parser import Counts
@@ -392,10 +393,11 @@ def records_of(source: Readable, matchers: Sequence[Matcher], block: int) -> Ite
     literals = sorted({text for matcher in matchers for text in matcher.literals})
     splits = [a for m in matchers for line in m.form.lines if line.split_before for a in line.anchors]
     head = source.head().text
-    quoted, peelers = is_quoted(head), active_peelers(head)
+    quoted, layout = is_quoted(head), layout_of(head, source.head().complete)
+    peelers = active_peelers("\n".join(_lines(head, quoted, layout)[0]["text"]))
     goes_on, cut_before, above = False, False, ""
     for first_line, text in source.blocks(block):
-        frame, piece = _lines(text, quoted, above)
+        frame, piece = _lines(text, quoted, layout, above)
         above = text.rstrip("\n")[-100:].rsplit("\n", 1)[-1]
         if goes_on:  # the rest of a line longer than a block may be: it began before
             frame = frame.slice(1)
@@ -425,9 +427,9 @@ def _last(n: int, value: bool) -> pl.Series:
     return pl.concat([flags.head(n - 1), pl.Series([True])]) if value and n else flags
 
 
-def _lines(text: str, quoted: bool, above: str = "") -> tuple[pl.DataFrame, pl.Series | None]:
+def _lines(text: str, quoted: bool, layout: Layout, above: str = "") -> tuple[pl.DataFrame, pl.Series | None]:
     """The lines of a block as `text`, without colours and quotes; with json-file records also `outer_raw` and `piece`, with times on
-    lines of their own `outer_raw`. `above` is the line before the block."""
+    lines of their own `outer_raw` and `of_window`. `above` is the line before the block."""
     import polars as pl
 
     lines = pl.Series("text", [text]).str.split("\n").explode(keep_nulls=False, empty_as_null=False)
@@ -438,12 +440,18 @@ def _lines(text: str, quoted: bool, above: str = "") -> tuple[pl.DataFrame, pl.S
         lines = lines.str.replace(QUOTE, "")
     lines, times = strip_entries(lines, text, above)
     lines, outer, piece = unwrap_json(lines, text)
-    outer = times if outer is None else outer
+    if outer is None:
+        lines, outer = plain_lines(lines, layout)
+    lines = strip_paste(lines, layout)
     if piece is None and (" stdout P " in text or " stderr P " in text):
         piece = lines.str.contains(r"^\S+ (?:stdout|stderr) P ")
     frame = pl.DataFrame({"text": lines.rename("text")})
     if outer is not None:
         frame = frame.with_columns(outer_raw=outer)
+    elif times is not None:
+        frame = frame.with_columns(outer_raw=times, of_window=times.is_not_null())
+    if layout.backwards:
+        frame = frame.reverse()
     return (frame, None) if piece is None else (frame.with_columns(piece=piece), piece)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class Peeler:
     kind: str = ""  # clock kind of `time`
     parse: str = "iso"
     whole: bool = True  # wraps a whole file, or most of it; otherwise single lines
+    rare: bool = False  # counts only where half of the head's lines wear it, and few different names stand in it
 
     def has(self, group: str) -> bool:
         return f"(?P<{group}>" in self.pattern
@@ -41,10 +43,19 @@ PEELERS: tuple[Peeler, ...] = (
     Peeler("dots", r"^\.{5,}", whole=False),
     Peeler("compose", r"^(?P<key>[A-Za-z0-9][A-Za-z0-9_.-]*) +\| ?"),
     Peeler("kubectl --prefix", r"^\[pod/(?P<key>[^\]\s]+)\] "),
+    # shells of GitLab and GitHub, exports of Grafana and logcli, CloudWatch's tail, syslog servers: a time with more than a blank behind it
+    Peeler("gitlab", rf"^(?P<time>{_RFC3339}) \d\d[OE][+ ]?", "utc", rare=True),
+    Peeler("grafana explore", rf"^\d{{13,19}}\t(?P<time>{_RFC3339})\t", "utc", rare=True),
+    Peeler("logcli", rf'^(?P<time>{_RFC3339}) (?P<key>\{{\w+="[^{{}}]*\}}) ', "utc", rare=True),
+    Peeler("aws logs tail", rf"^(?P<time>{_RFC3339}) (?P<key>[A-Za-z][\w.-]*(?:/[\w.$\[\]-]+)+) ", "utc", rare=True),
+    Peeler("syslog 5424", rf"^<\d{{1,3}}>1 (?P<time>{_RFC3339}) \S+ (?P<key>\S+) \S+ \S+ (?:-|\[[^\]]*\]) ", "utc", rare=True),
+    Peeler("build log", rf"^\[(?P<time>{_RFC3339})\] ", "utc", rare=True),
     Peeler("container runtime", rf"^(?P<time>{_RFC3339}) (?:stdout|stderr) [FP] ", "utc"),
     # a path in front of [n]: is a program's own, not an identifier of the journal
     Peeler("journal iso", rf"^(?P<time>{_RFC3339}) (?:{_IDENT} +)?(?P<key>[^\s:/\[\]]+:?\[\d+\]): ?", "utc"),
+    Peeler("syslog iso", rf"^(?P<time>{_RFC3339}) [A-Za-z][\w.-]* (?P<key>[A-Za-z][A-Za-z0-9.-]*): ", "utc", rare=True),
     Peeler("docker or kubectl time", rf"^(?P<time>{_RFC3339}) ", "utc"),
+    Peeler("zoned time", r"^(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)) +", "utc", rare=True),
     Peeler("lm studio", r"^\[(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\]\[(?:DEBUG|INFO|WARN|ERROR)\](?:\[[^\]]*\])* ?", "local-no-zone"),
     Peeler("docker interface time", r"^(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?) \| ", "local-no-zone"),
     Peeler(
@@ -65,9 +76,23 @@ PEELERS: tuple[Peeler, ...] = (
         "no-year",
         "month-name",
     ),
+    Peeler(
+        "syslog short",
+        rf"^(?P<time>{_MONTH} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?) +[A-Za-z][\w.-]* (?P<key>[A-Za-z][A-Za-z0-9.-]*): ",
+        "no-year",
+        "month-name",
+        rare=True,
+    ),
     Peeler("ts", r"^(?P<time>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?) ", "no-year", "month-name"),
     Peeler("ident", r"^(?P<key>[A-Za-z][A-Za-z0-9_.@/+-]*\[\d+\]): "),
     Peeler("stern", r"^(?P<key>[a-z0-9][a-z0-9-]*-[0-9a-f]{6,10}-[a-z0-9]{5}) [a-z0-9][a-z0-9-]* (?:\| )?"),
+    Peeler("stern, any pod", r"^(?P<key>[a-z][a-z0-9.-]*-[a-z0-9.-]*[a-z0-9]) [a-z0-9][a-z0-9-]* (?:\| )?", rare=True),
+    Peeler("kubetail", r"^\[(?P<key>[a-z][a-z0-9.-]*-[a-z0-9.-]+)\] ", rare=True),
+    Peeler("pm2", r"^\d{1,4}\|(?P<key>[\w.-]+) +\| (?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d: )?", rare=True),
+    Peeler("foreman", r"^\d\d:\d\d:\d\d (?P<key>[A-Za-z][\w.-]*) +\| ", rare=True),
+    Peeler("multilog", r"^@[0-9a-f]{24} ", rare=True),
+    Peeler("torchrun", r"^\[(?:rank|default)(?P<key>\d+)\]: ?", rare=True),
+    Peeler("skypilot", r"^\((?P<key>[A-Za-z][A-Za-z0-9_.-]*(?:, rank=[0-9]+)?, pid=[0-9]+[^()]*)\) ", rare=True),
     Peeler("router", r"^\[ *(?P<key>\d{2,5})\] ", whole=False),
     Peeler("mpirun", r"^\[(?P<key>\d+,\d+)\]<std(?:out|err)>: ?"),
     Peeler("srun", r"^(?P<key>\d{1,4}): "),
@@ -80,7 +105,12 @@ def _groupless(pattern: str) -> str:
     return re.sub(r"\(\?P<\w+>", "(?:", pattern)
 
 
-_ANY = "|".join(_groupless(p.pattern) for p in PEELERS)
+@lru_cache(maxsize=8)
+def _any_of(active: frozenset[int]) -> str:
+    """One pattern for whether a line wears anything; rare ones would slow it down in every log."""
+    return "|".join(_groupless(PEELERS[i].pattern) for i in sorted(active))
+
+
 _ANSI = r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[()][A-Z0-9]|\x1b[=>78]"
 _BARE_ANSI = r"\[(?:\d{1,3};)*\d{1,3}m"
 
@@ -107,16 +137,16 @@ def strip_colours(lines: pl.Series, text: str) -> pl.Series:
 
 # The window of LM Studio prints the time on a line of its own, the entry below it and one blank in. It is the time of the first line of
 # that entry and of no other: a prompt that quotes such a line must not date the rest of the log.
-_ENTRY = r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) +\[(?:DEBUG|INFO|WARN|ERROR)\]\s*$"
+ENTRY = r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) +\[(?:DEBUG|INFO|WARN|ERROR)\]\s*$"
 
 
 def strip_entries(lines: pl.Series, text: str, above: str = "") -> tuple[pl.Series, pl.Series | None]:
     """Lines without the blank that begins an entry below its time, and the times of these lines. `above` is the line before them."""
-    before = re.match(_ENTRY, above)
+    before = re.match(ENTRY, above)
     if not before and "[DEBUG]" not in text and "[INFO]" not in text:
         return lines, None
-    times = lines.str.extract(_ENTRY).shift(1, fill_value=before[1] if before else None)
-    below = times.is_not_null() & ~lines.str.contains(_ENTRY)
+    times = lines.str.extract(ENTRY).shift(1, fill_value=before[1] if before else None)
+    below = times.is_not_null() & ~lines.str.contains(ENTRY)
     if not below.any():
         return lines, None
     return lines.str.replace("^ ", "").zip_with(below, lines), times.set(~below, None)
@@ -155,37 +185,55 @@ def active_peelers(head: str) -> frozenset[int]:
 
     # what is set in, and the ends of JSON, go on from a line above: a request body must not hide that its log is wrapped
     lines = pl.Series([line for line in head.split("\n") if line.strip() and line[0] not in " \t{}]"], dtype=pl.String)
-    whole = [i for i, p in enumerate(PEELERS) if p.whole]
+    whole = [i for i, p in enumerate(PEELERS) if p.whole and not p.rare]
     patterns = [_groupless(PEELERS[i].pattern) for i in whole]
-    share = lines.str.contains("|".join([*patterns, _ENTRY])).mean() if len(lines) else 0.0
+    share = lines.str.contains("|".join([*patterns, ENTRY])).mean() if len(lines) else 0.0
     off = set(whole) if 0 < float(share or 0.0) < WHOLE_SHARE else set()  # type: ignore[arg-type]
-    return frozenset(set(range(len(PEELERS))) - off)
+    words = {i for i, p in enumerate(PEELERS) if p.rare and not _is_worn(lines, p)}
+    return frozenset(set(range(len(PEELERS))) - off - words)
+
+
+def _is_worn(lines: pl.Series, peeler: Peeler) -> bool:
+    """Half of the lines wear the prefix, and few different names stand in it: other words only happen to have its shape."""
+    worn = lines.filter(lines.str.contains(peeler.pattern))
+    if len(worn) < 2 or len(worn) < 0.5 * len(lines):
+        return False
+    return not peeler.has("key") or worn.str.extract(peeler.pattern, 2 if peeler.kind else 1).n_unique() <= 0.5 * len(worn)
 
 
 def peel(frame: pl.DataFrame, active: frozenset[int] = frozenset(range(len(PEELERS)))) -> pl.DataFrame:
     """`text` without wrappers; adds `raw` (before the first prefix with a time), `outer_raw`, `outer_peeler` and `stream`.
 
-    `frame` has `text` and may already have `outer_raw` (from json-file records, or from the line above in the window of LM Studio).
+    `frame` has `text` and may already have `outer_raw` (from records in JSON or CSV, or, where it also has `of_window`, from the line above in
+    the window of LM Studio).
     """
     import polars as pl
 
     if "outer_raw" not in frame.columns:
         frame = frame.with_columns(outer_raw=pl.lit(None, pl.String))
-    docker, window = (pl.lit(_BY_NAME[name], pl.Int8) for name in ("docker or kubectl time", "lm studio"))
-    given, of_window = pl.col("outer_raw"), pl.col("outer_raw").str.contains(r"^[\d-]{10} ")
+    if "of_window" not in frame.columns:
+        frame = frame.with_columns(of_window=pl.lit(False))
+    given, names = pl.col("outer_raw"), ("docker or kubectl time", "docker interface time", "lm studio")
+    docker, local, window = (pl.lit(_BY_NAME[name], pl.Int8) for name in names)
     if _BY_NAME["lm studio"] not in active:
-        frame = frame.with_columns(outer_raw=pl.when(~of_window).then(given))
+        frame = frame.with_columns(outer_raw=pl.when(~pl.col("of_window")).then(given), of_window=pl.lit(False))
     frame = frame.with_columns(
         raw=pl.lit(None, pl.String),
         stream=pl.lit(""),
-        outer_peeler=pl.when(given.is_not_null()).then(pl.when(of_window).then(window).otherwise(docker)),
+        # the time of a record: in UTC where it says so
+        outer_peeler=pl.when("of_window")
+        .then(window)
+        .when(given.str.contains(rf"^{_RFC3339}$"))
+        .then(docker)
+        .when(given.is_not_null())
+        .then(local),
     )
     for _ in range(ROUNDS):
-        gate = frame["text"].str.contains(_ANY)
+        gate = frame["text"].str.contains(_any_of(active))
         if not gate.any():
             break
         frame = _peel_once(frame, gate, active)
-    return frame.with_columns(raw=pl.coalesce("raw", "text"))
+    return frame.drop("of_window").with_columns(raw=pl.coalesce("raw", "text"))
 
 
 def _peel_once(frame: pl.DataFrame, gate: pl.Series, active: frozenset[int]) -> pl.DataFrame:

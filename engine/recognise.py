@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from .exports import layout_of
 from .line_format import LineFormat
 from .parser import Claim, Refusal
 
@@ -85,7 +86,7 @@ def possible(source: Readable, formats: Sequence[LineFormat]) -> list[LineFormat
     """
     head = source.head()
     text = head.text
-    if not head.complete or "\x1b[" in text or '{"log"' in text:
+    if not head.complete or "\x1b[" in text or '{"log"' in text or layout_of(text, True).wraps:
         return list(formats)
     return [f for f in formats if any(anchor in text for line in f.lines for anchor in line.anchors)]
 

@@ -1,7 +1,8 @@
 """Prometheus text of `dcgm-exporter`: one reading per card and scrape.
 
 **Reads** what `curl :9400/metrics` gives, once or appended in a loop, also beside metrics of other exporters, of every release. The
-constants of 2026 have new names (`DCGM_FI_DEV_GPU_UTIL_RATIO`), the fields behind them are the same.
+constants of 2026 have new names (`DCGM_FI_DEV_GPU_UTIL_RATIO`), the fields behind them are the same. Also what the HTTP API of Prometheus
+answers to a query of these names (`/api/v1/query_range`), one scrape per time.
 
 | metric (`DCGM_FI_` left out; new name) | column of `gpu_samples` |
 |---|---|
@@ -35,6 +36,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
+from ..engine.prometheus_api import AsExposition, answered_series, as_exposition
 from ..engine.send import middle, send_clock, send_oddities, send_rows
 from ..engine.smi_values import product
 from ..engine.streams import numbered_lines
@@ -299,6 +301,8 @@ class DcgmExporter:
         """A series of DCGM that names a card."""
         if "DCGM_FI_" not in head.text:
             return None
+        if any(name.startswith("DCGM_FI_") for name in answered_series(head)):
+            return Claim(92, "an answer of Prometheus with series of dcgm-exporter", shares=True)
         if not re.search(r'(?m)^[> \t]*DCGM_FI_[A-Z0-9_]+\{[^{}\n]*gpu="[0-9]', head.text):
             return Refusal(50, "metrics of DCGM are named here, but no series with a card and a value")
         foreign = re.search(r"(?m)^[> \t]*(?!#|DCGM_FI_|\.|\s*$)\S", head.text) is not None
@@ -306,6 +310,11 @@ class DcgmExporter:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `gpu_samples`, `gpus`, one `clocks` row and `quality` rows."""
+        if isinstance(source, AsExposition) or (counts := as_exposition(source, emit, self.parse)) is None:
+            counts = self._parse(source, emit)
+        return counts
+
+    def _parse(self, source: Readable, emit: Emit) -> Counts:
         import polars as pl
 
         state = _State()

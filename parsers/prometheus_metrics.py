@@ -13,6 +13,9 @@ Tables
   itl, e2e, prefill, decode, inference as `queue_seconds` and `queue_count` and so on. Differences between two scrapes give means.
 - `server_config`: kv_tokens, gpu_mem_util, prefix_caching (vLLM's cache info; SGLang's pool size).
 
+An answer of the HTTP API of Prometheus to a query of these names (`curl .../api/v1/query_range?query={__name__=~"vllm:.*"}`) is read as one
+scrape per time, where all series are of one instance and pod.
+
 Times: a line of `date +%s`, `date -Is` or `date -u` before a scrape (also behind `#` or `=`, with up to three words before it), the millisecond stamp of the exposition format, else the time the file was
 written (a scrape is over when its file is; only for files with one scrape). The clock is UTC.
 
@@ -34,6 +37,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
+from ..engine.prometheus_api import AsExposition, answered_series, as_exposition
 from ..engine.tables import table
 
 if TYPE_CHECKING:
@@ -502,6 +506,13 @@ class PrometheusMetrics:
 
     def claims(self, head: Head) -> Claim | Refusal | None:
         """Lines of the exposition format with names of these servers."""
+        known = {
+            name
+            for name in answered_series(head)
+            if name.replace(":", " ", 1).replace("_total", "") in _KNOWN or name.replace(":", " ", 1) in _KNOWN
+        }
+        if known:
+            return Claim(95, f"an answer of Prometheus with {len(known)} known metrics", shares=True)
         found: set[str] = set()
         for match in _CLAIM.finditer(head.text):
             if f"{match[1]} {match[2]}" in _KNOWN:
@@ -515,6 +526,11 @@ class PrometheusMetrics:
 
     def parse(self, source: Readable, emit: Emit) -> Counts:
         """Emit `server_samples`, `server_events`, `server_config` and one `clocks` row."""
+        if isinstance(source, AsExposition) or (counts := as_exposition(source, emit, self.parse, one=("instance", "pod"))) is None:
+            counts = self._parse(source, emit)
+        return counts
+
+    def _parse(self, source: Readable, emit: Emit) -> Counts:
         state = _State()
         for first, block in source.blocks():
             _read(block, first, state)

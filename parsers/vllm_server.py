@@ -59,7 +59,8 @@ _NAMED = r"[\w .:/|\[\]-]*"  # level, logger and place, as other formatters put 
 _LOGGER = rf"{_WHO}(?:\[?{_ISO}\]?{_NAMED}\b(?:{_LEVEL}|vllm[.\w]*|loggers\.py|metrics\.py)\b{_NAMED}[ |:\]-]|(?:{_LEVEL}(?::| +\| ))?vllm\.[.\w:]*(?::| - ))"
 _JSON = r'\{[^{}]*"(?:message|msg|textPayload)": ?"'
 _ANY_HEAD = rf"(?:{_JSON})?(?:{_HEAD}|{_LOGGER})|{_JSON}"
-_BARE = r"\[(?:llm_engine|metrics|loggers)\.py:\d+\] *"  # somebody cut the level and the time away
+# somebody cut the level and the time away, or the place; a formatter of one's own prints a level alone
+_BARE = rf"(?:\[(?:llm_engine|metrics|loggers)\.py:\d+\] *|{_WHO}{_LEVEL}:? +(?:{_DATE} +)?)"
 _ONLY = rf"^{_HEAD}$"
 _UVICORN = rf"^(?:%\.? ?)?{_BAR}{_TAG}{_COLOUR}\((?:APIServer|ApiServer)\w* pid=\d+\){_COLOUR} *INFO: +"
 
@@ -95,7 +96,7 @@ _STATISTICS = (
         fields={
             **_WHOSE,
             **_OTHER_HEAD,
-            "bare": Text(rf"^({_BARE})"),
+            "bare": Text(rf"^({_BARE})(?:Engine \d+: |\d+ Engines Aggregated: )?Avg"),
             "engine_no": Int(r"Engine (\d+): Avg"),
             "aggregated": Int(r"(\d+) Engines Aggregated: Avg"),
             "prompt_tok_s": Num(r"Avg prompt throughput: ([\d.]+) tokens/s"),
@@ -151,10 +152,11 @@ _STATISTICS = (
         "spec",
         into="server_samples*",
         anchor="SpecDecoding metrics: ",
-        after=rf"^(?:{_ANY_HEAD}|\s*)(?:Engine \d+: )?$",
+        after=rf"^(?:{_ANY_HEAD}|{_BARE}|\s*)(?:Engine \d+: )?$",
         fields={
             **_WHOSE,
             **_OTHER_HEAD,
+            "bare": Text(rf"^({_BARE})(?:Engine \d+: )?Spec"),
             "engine_no": Int(r"Engine (\d+): Spec"),
             "mean_len": Num(r"Mean acceptance length: ([\d.]+)"),
             "bonus_form": Text(r"(Accepted throughput): "),
@@ -992,12 +994,16 @@ PARSER = LineFormat(
     server="vllm",
     stamps=(
         *(
-            Stamp(rf"{_LEVEL} +({day} \d\d:\d\d:\d\d{part}) \[?[\w./-]+:\d+\]", how, clock, resolution_s, search=True)
+            Stamp(rf"{_LEVEL} +({day} \d\d:\d\d:\d\d{part}) +(?:\[?[\w./-]+:\d+\]|Engine |Avg )", how, clock, resolution_s, search=True)
             for day, how, clock in ((r"\d\d-\d\d", "month-day", "no-year"), (r"\d{4}-\d\d-\d\d", "iso", "local-no-zone"))
             for part, resolution_s in (("", 1.0), (r"[.,]\d{1,6}", 1e-3))
         ),
         Stamp(rf"^(?:\([^()]*\) *)?\[?({_ISO})", parse="iso", clock="local-no-zone", resolution_s=1e-3, search=True),
         Stamp(rf'"(?:timestamp|asctime|time)": ?"({_ISO})"', parse="iso", clock="local-no-zone", resolution_s=1e-3, search=True),
+        *(
+            Stamp(rf'"(?:timestamp|asctime|time)": ?"(\d\d-\d\d \d\d:\d\d:\d\d{part})"', "month-day", "no-year", resolution_s, search=True)
+            for part, resolution_s in (("", 1.0), (r"[.,]\d{1,6}", 1e-3))
+        ),
     ),
     lines=(*_STATISTICS, *_CONFIG_LINES, *_EVENT_LINES),
     noise=_NOISE,

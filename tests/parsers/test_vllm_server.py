@@ -548,3 +548,37 @@ def test_lines_without_level_and_time_count_where_all_are_so() -> None:
     bare = stats(1).removeprefix("INFO 10-06 15:02:01 ").replace("loggers.py:127", "llm_engine.py:649")
     assert [(r["running"], r["time"]) for r in table(bare)] == [(4.0, None)]
     assert [r["time"] is None for r in table(stats(5) + bare)] == [False]
+
+
+BODY = "Avg prompt throughput: 1.5 tokens/s, Avg generation throughput: 2.5 tokens/s, Running: 4 reqs, Waiting: 1 reqs, GPU KV cache usage: 12.5%"
+
+
+@pytest.mark.parametrize(
+    ("head", "time"),
+    [
+        ("INFO Engine 000: ", None),
+        ("INFO: ", None),
+        ("INFO:     ", None),
+        ("(APIServer pid=1) INFO Engine 000: ", None),
+        ("INFO 10-06 15:02:00 Engine 000: ", 87231720.0),
+        ("INFO 10-06 15:02:00 ", 87231720.0),
+    ],
+)
+def test_a_formatter_that_prints_the_level_alone(head: str, time: float | None) -> None:
+    (row,) = table(f"{head}{BODY}\n")
+    assert (row["running"], row["waiting"], row["gen_tok_s"], row["time"]) == (4.0, 1.0, 2.5, time)
+    assert table(f"user says {head}{BODY}\n") == []
+    assert [r["waiting"] for r in table(stats() + f"{head}{BODY}\n")] == [0.0]  # beside vLLM's own lines it is a quotation
+
+
+@pytest.mark.parametrize(
+    ("printed", "seconds"), [("10-06 15:02:00", 87231720.0), ("10-06 15:02:00.25", 87231720.25), ("10-06 15:02:00,25", 87231720.25)]
+)
+@pytest.mark.parametrize("key", ["time", "asctime", "timestamp"])
+def test_records_whose_time_has_no_year(key: str, printed: str, seconds: float) -> None:
+    for text in (
+        f'{{"level": "INFO", "{key}": "{printed}", "message": "{BODY}"}}\n',
+        f'{{"message": "{BODY}", "name": "vllm", "{key}": "{printed}"}}\n',
+    ):
+        (row,) = table(text)
+        assert (row["running"], row["time"]) == (4.0, seconds)
