@@ -155,7 +155,8 @@ def plain_lines(lines: pl.Series, layout: Layout) -> tuple[pl.Series, pl.Series 
 
 
 def _pasted(found: Layout, said: list[str], head: str) -> Layout:
-    """With what Markdown and LocalAI made of the lines. In the log of LM Studio a blank in front tells an entry from a prompt."""
+    """With what Markdown and LocalAI made of the lines: of most of them, or else it is a prompt that quotes a log. In the log of LM Studio a
+    blank in front tells an entry from a prompt."""
     import polars as pl
 
     if any(re.match(ENTRY, line) for line in said):
@@ -163,8 +164,8 @@ def _pasted(found: Layout, said: list[str], head: str) -> Layout:
     blanks = any(line[0] in " \t" for line in said)
     return replace(
         found,
-        indented=blanks and bool((_indents(pl.Series(head.split("\n"), dtype=pl.String)) > 0).any()),
-        ticked=any(line.lstrip().startswith("`") for line in said),
+        indented=blanks and int((_indents(pl.Series(head.split("\n"), dtype=pl.String)) > 0).sum()) >= MANY * len(said),
+        ticked=said[0].lstrip().startswith("`") or sum(line.lstrip().startswith("`") for line in said) >= MANY * len(said),
         localai=re.search(_LOCALAI, head) is not None,
     )
 

@@ -160,6 +160,9 @@ def test_quotes_inside_records_and_backends_are_the_logs_own() -> None:
         "somebody: 6:10PM DBG GRPC(a-127.0.0.1:41077): stdout {}",
         'timestamp,prompt: "{}"',
         '{{"message": "{}"}}',
+        "look:\n\n    {0}\n    {0}\n    {0}\n\nwhy?",
+        "look:\n```\n    {0}\n    {0}\n```\nwhy?",
+        "look:\n`{0}`\nwhy?",
     ],
 )
 def test_a_quotation_gives_nothing(mark: str) -> None:
