@@ -460,6 +460,8 @@ VIEWS: tuple[View, ...] = (
     View("pace", "Batch, steps per second and tokens per second of decode, as intervals."),
     View("computed_tokens", "Tokens that the cards compute per second, prompts included where they are told."),
     View("gpu_catalog_match", "Cards of the catalogue that the files name."),
+    View("scope_sources", "Files that something ties to what ran in a scope."),
+    View("scope_cards", "Cards of the catalogue per scope, and whether a file tied to it names them."),
     View("model_sources", "Which files' word on the model counts in a scope."),
     View("model_facts", "What is known of the model of each scope, logged before given before catalogue."),
     View("model_cards", "On how many cards one copy of the model runs, and how many copies there are."),
