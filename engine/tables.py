@@ -460,6 +460,7 @@ VIEWS: tuple[View, ...] = (
     View("pace", "Batch, steps per second and tokens per second of decode, as intervals."),
     View("computed_tokens", "Tokens that the cards compute per second, prompts included where they are told."),
     View("gpu_catalog_match", "Cards of the catalogue that the files name."),
+    View("strange_cards", "Recordings of other cards than those that a server of these files runs on.", needs=("gpu_samples", "gpus")),
     View("scope_sources", "Files that something ties to what ran in a scope."),
     View("scope_cards", "Cards of the catalogue per scope, and whether a file tied to it names them."),
     View("model_sources", "Which files' word on the model counts in a scope."),
