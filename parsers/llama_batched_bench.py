@@ -303,7 +303,14 @@ _SAMPLES = (
         '"t": 2.7, "speed": 111.1}\n',
         rows={
             "bench_steps": [{"concurrency": 2.0, "aggregate_tok_s": 40.0, "per_stream_tok_s": 20.0, "wall_s": 2.7, "output_tokens": 100.0}],
-            "server_config": [{}, {}, {}, {}, {"key": "flash_attn", "value": "disabled"}, {"key": "server", "value": "llama-batched-bench"}],
+            "server_config": [
+                {},
+                {},
+                {},
+                {},
+                {"key": "flash_attn", "value": "disabled"},
+                {"key": "server", "value": "llama-batched-bench"},
+            ],
         },
         versions="b3676 and later, jsonl",
     ),

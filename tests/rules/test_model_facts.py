@@ -150,5 +150,7 @@ def statistics_beside_a_sweep(rate: float, running: float, total: str | None = N
 )
 def test_statistics_that_are_none_of_the_sweep_are_another_run(store: Store, expected: float | None) -> None:
     assert sizes(store)["c=8"] == expected
-    (row,) = store.rows_of("SELECT origin FROM main.config_in_scope JOIN main.scopes USING (scope_id) WHERE label = 'c=8' AND key = 'slots'")
+    (row,) = store.rows_of(
+        "SELECT origin FROM main.config_in_scope JOIN main.scopes USING (scope_id) WHERE label = 'c=8' AND key = 'slots'"
+    )
     assert row["origin"] == ("logged" if expected else "estimated")

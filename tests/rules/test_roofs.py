@@ -98,7 +98,11 @@ def test_a_card_counts_where_its_file_is_of_the_run(store: Store, expected: str)
 
 def test_buffers_of_another_server_are_not_this_one_s() -> None:
     """Three devices hold the model of a llama.cpp that only started; the vLLM that served says nothing about its cards."""
-    buffers = [{**row, "value": f"CUDA{n}", "num": 5000.0, "line": n} for n in range(3) for row in config(source_id=3, server="llama.cpp", device_model_mib=1)]
+    buffers = [
+        {**row, "value": f"CUDA{n}", "num": 5000.0, "line": n}
+        for n in range(3)
+        for row in config(source_id=3, server="llama.cpp", device_model_mib=1)
+    ]
     served = config(source_id=0, slots=8) + buffers
     store = store_of(models=[DENSE], server_config=served, server_samples=lines(20, running=1.0, waiting=0.0, gen_tok_s=20.0))
     assert view(store, "model_cards", "1 running")["cards_hi"] is None
