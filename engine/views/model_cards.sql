@@ -4,7 +4,8 @@
 WITH seen AS (
     SELECT scope_id, max(cards) AS n FROM main.util_sums GROUP BY scope_id
 ), everywhere AS (
-    SELECT max(cards) AS n FROM main.util_sums
+    -- what was recorded in another scope of the same run; a recording that nothing ties to it may be of another machine
+    SELECT t.scope_id, max(u.cards) AS n FROM main.scope_sources t JOIN (SELECT DISTINCT source_id, cards FROM main.util_sums) u USING (source_id) GROUP BY t.scope_id
 ), buffers AS (
     SELECT scope_id, min(n) AS lo, max(n) AS hi FROM main.scope_sources JOIN (
         SELECT source_id, run, count(DISTINCT value) AS n FROM main.server_config WHERE key = 'device_model_mib' AND num > 0
@@ -42,7 +43,7 @@ WITH seen AS (
     FROM main.model_facts m
 ), working AS (
     SELECT sc.scope_id, coalesce(s.n, e.n) AS n, coalesce(r.file_bytes > coalesce(s.n, e.n) * r.card_bytes, FALSE) AS short
-    FROM main.scopes sc CROSS JOIN everywhere e JOIN room r USING (scope_id) LEFT JOIN seen s USING (scope_id)
+    FROM main.scopes sc LEFT JOIN everywhere e USING (scope_id) JOIN room r USING (scope_id) LEFT JOIN seen s USING (scope_id)
 ), gathered AS (
     SELECT
         sc.scope_id, p.split, l.copies_lo, l.copies_hi, r.card_bytes,

@@ -108,6 +108,17 @@ def test_buffers_of_another_server_are_not_this_one_s() -> None:
     assert view(store, "model_cards", "1 running")["cards_hi"] is None
 
 
+@pytest.mark.parametrize(("during", "cards"), [({}, None), ({3: "c=1"}, 1)])
+def test_the_number_of_cards_is_not_taken_from_a_recording_of_another_machine(during: dict[int, str], cards: float | None) -> None:
+    """One card, recorded nobody knows when, beside a tensor split of unknown width: over a single card nothing would have to be reduced."""
+    seen = samples(30, 1, source_id=3, util_gpu=90.0)
+    store = store_of(
+        models=[DENSE], bench_steps=step(20.0), gpu_samples=seen, during=during, zone={3: "none"}, given=facts_of(split="tensor"),
+        server_samples=lines(20, running=1.0, waiting=0.0, gen_tok_s=20.0),
+    )  # fmt: skip
+    assert view(store, "model_cards", "c=1")["cards_hi"] == cards
+
+
 def test_no_time_is_budgeted_with_facts_that_are_not_of_one_run() -> None:
     count = "SELECT count(*) AS n FROM main.budget b JOIN main.scopes s USING (scope_id) WHERE s.label = 'c=1'"
     assert one_stream(95.0).rows_of(count)[0]["n"] > 0
