@@ -1,5 +1,5 @@
 """Facts that the user or a file name states against what the files say: the files win, and the difference is told as input quality. So is
-a server's log that nothing ties to the sweep beside it."""
+a server's log that nothing ties to the sweep beside it, and a recording of other cards than the server's."""
 
 from __future__ import annotations
 
@@ -40,6 +40,11 @@ FROM main.strange_servers x JOIN (SELECT DISTINCT series_key, source_id FROM mai
 WHERE x.against GROUP BY x.source_id ORDER BY x.source_id
 """
 
+_OTHER_CARDS = """
+SELECT x.source_id, array_to_string(x.cards, ', ') AS cards, s.name AS log, array_to_string(x.log_cards, ', ') AS log_cards
+FROM main.strange_cards x JOIN raw.sources s ON s.source_id = x.log_id ORDER BY x.source_id
+"""
+
 
 def note_contradictions(store: Store) -> None:
     """A quality row for every stated fact, every name of a step, and every pair of a log and a sweep, that a file contradicts."""
@@ -47,6 +52,11 @@ def note_contradictions(store: Store) -> None:
         text = f"nothing shows that this log is of the same run as the sweep in {row['sweep']}: {row['why']}. What it says of its server does not count for the sweep"
         store.con.execute(
             "INSERT INTO raw.quality (source_id, kind, n, note) VALUES (?, 'perhaps-another-run', ?, ?)", [row["source_id"], row["n"], text]
+        )
+    for row in store.rows_of(_OTHER_CARDS):
+        text = f"it shows {row['cards']}, but {row['log']} runs on {row['log_cards']}: a recording of another machine, which says nothing about that load"
+        store.con.execute(
+            "INSERT INTO raw.quality (source_id, kind, n, note) VALUES (?, 'perhaps-another-machine', 1, ?)", [row["source_id"], text]
         )
     for row in store.rows_of(_NAMED):
         text = f"its name says {row['label']}, but {row['n']:g} requests run at a time in it: the name is not used"

@@ -15,7 +15,8 @@ and `llama-sweep-bench` tables, alone or inside a log.
 of sweep-bench (no B column): one stream with a growing cache. `concurrency` 1, `input_len` N_KV (tokens already there), `output_len`
 TG, `series` `n_kv N`: different fillings of the cache are no repetitions. No wall time.
 
-**`server_config`** (server `llama-batched-bench`, from the header line or JSON): n_batch, n_ubatch, n_gpu_layers, flash_attn, kv_tokens.
+**`server_config`** (server `llama-batched-bench`, from the header line or JSON): n_batch, n_ubatch, n_gpu_layers, flash_attn, kv_tokens; and
+always `server`, so that a server's log beside it is not taken for the benchmark's.
 
 **Traps.** Rows whose N_KV does not fit the cache are silently missing. S_TG is the total, not one stream. A row whose columns contradict
 each other (N_KV is neither B (PP + TG) nor PP + B TG; S_TG is not B TG / T_TG) is refused: its header belongs to something else.
@@ -238,10 +239,12 @@ def _finish(state: _State, emit: Emit) -> None:
     words = {"line": pl.Int64, "series": pl.String, "step": pl.Int32, "aggregate_counts": pl.String, "per_stream_counts": pl.String}
     if state.steps:
         emit("bench_steps", pl.DataFrame(state.steps, schema=words | dict.fromkeys(_NUMBERS, pl.Float64)))
-    if state.steps and state.config:
+    if state.steps:
+        # it ran in a process of its own, with or without a header line: no server's settings are this one's
+        told = [*state.config, {"line": state.steps[0]["line"], "key": "server", "value": "llama-batched-bench"}]
         same = {"server": "llama-batched-bench", "run": 0, "origin": "logged"}
         schema = {"line": pl.Int64, "server": pl.String, "run": pl.Int32, "key": pl.String, "value": pl.String, "num": pl.Float64}
-        emit("server_config", pl.DataFrame([{**same, **c} for c in state.config], schema={**schema, "origin": pl.String}))
+        emit("server_config", pl.DataFrame([{**same, **c} for c in told], schema={**schema, "origin": pl.String}))
 
 
 _HEAD = """|    PP |     TG |    B |   N_KV |   T_PP s | S_PP t/s |   T_TG s | S_TG t/s |      T s |    S t/s |
@@ -278,6 +281,7 @@ _SAMPLES = (
                 {"key": "n_gpu_layers", "num": 99.0},
                 {"key": "kv_tokens", "num": 4096.0},
                 {"key": "flash_attn", "value": "enabled"},
+                {"key": "server", "value": "llama-batched-bench"},
             ],
         },
         versions="2023 to 2026, md",
@@ -293,7 +297,14 @@ _SAMPLES = (
         '"t": 2.7, "speed": 111.1}\n',
         rows={
             "bench_steps": [{"concurrency": 2.0, "aggregate_tok_s": 40.0, "per_stream_tok_s": 20.0, "wall_s": 2.7, "output_tokens": 100.0}],
-            "server_config": [{}, {}, {}, {}, {"key": "flash_attn", "value": "disabled"}],
+            "server_config": [
+                {},
+                {},
+                {},
+                {},
+                {"key": "flash_attn", "value": "disabled"},
+                {"key": "server", "value": "llama-batched-bench"},
+            ],
         },
         versions="b3676 and later, jsonl",
     ),

@@ -6,8 +6,8 @@ WITH stated AS (
     SELECT any_value(num) AS gb_s FROM main.given WHERE key = 'gpu.mem_bw_gb_s'
 ), catalogue AS (
     -- one slice of a card in multi-instance mode has a part of the bandwidth, and nothing tells which
-    SELECT CASE WHEN NOT sliced THEN lo END AS lo, CASE WHEN NOT sliced THEN hi END AS hi FROM (
-        SELECT min(mem_bw_gbs) AS lo, max(mem_bw_gbs) AS hi, coalesce((SELECT bool_or(mig) FROM main.gpus), FALSE) AS sliced FROM main.gpu_catalog_match
+    SELECT scope_id, CASE WHEN NOT sliced THEN lo END AS lo, CASE WHEN NOT sliced THEN hi END AS hi FROM (
+        SELECT scope_id, min(mem_bw_gbs) AS lo, max(mem_bw_gbs) AS hi, coalesce((SELECT bool_or(mig) FROM main.gpus), FALSE) AS sliced FROM main.scope_cards GROUP BY scope_id
     )
 ), products AS (
     SELECT DISTINCT bare, max_mem_clock_mhz_nvsmi AS top_mhz, mem_bus_bits / 4000 AS gb_s_per_mhz
@@ -41,5 +41,6 @@ SELECT
     CASE WHEN s.gb_s IS NOT NULL THEN least(s.gb_s, c.hi) WHEN k.hi IS NOT NULL THEN coalesce(c.hi, greatest(k.hi, a.hi)) END AS one_hi,
     CASE WHEN s.gb_s IS NOT NULL THEN 'given' WHEN k.hi IS NULL THEN NULL WHEN c.hi IS NOT NULL THEN 'logged' ELSE 'catalogue' END AS origin,
     c.ev
-FROM main.scopes sc CROSS JOIN stated s CROSS JOIN catalogue k CROSS JOIN anywhere a
+FROM main.scopes sc CROSS JOIN stated s CROSS JOIN anywhere a
+LEFT JOIN catalogue k USING (scope_id)
 LEFT JOIN (FROM clocked WHERE sure) c USING (scope_id)

@@ -4,15 +4,17 @@
 WITH seen AS (
     SELECT scope_id, max(cards) AS n FROM main.util_sums GROUP BY scope_id
 ), everywhere AS (
-    SELECT max(cards) AS n FROM main.util_sums
+    -- what was recorded in another scope of the same run; a recording that nothing ties to it may be of another machine
+    SELECT t.scope_id, max(u.cards) AS n FROM main.scope_sources t JOIN (SELECT DISTINCT source_id, cards FROM main.util_sums) u USING (source_id) GROUP BY t.scope_id
 ), buffers AS (
-    SELECT min(n) AS lo, max(n) AS hi FROM (
+    SELECT scope_id, min(n) AS lo, max(n) AS hi FROM main.scope_sources JOIN (
         SELECT source_id, run, count(DISTINCT value) AS n FROM main.server_config WHERE key = 'device_model_mib' AND num > 0
         -- a buffer of split rows is named after the main card and lies on all of them
         AND (source_id, coalesce(run, 0)) NOT IN (SELECT (source_id, coalesce(run, 0)) FROM main.server_config WHERE key = 'split' AND value = 'row') GROUP BY ALL
-    )
+    ) USING (source_id) GROUP BY scope_id
 ), named AS (
-    SELECT max(n) AS n FROM (SELECT source_id, count(DISTINCT device) AS n FROM main.gpus WHERE device IS NOT NULL GROUP BY source_id)
+    SELECT scope_id, max(n) AS n FROM main.scope_sources
+    JOIN (SELECT source_id, count(DISTINCT device) AS n FROM main.gpus WHERE device IS NOT NULL GROUP BY source_id) USING (source_id) GROUP BY scope_id
 ), settings AS (
     SELECT
         scope_id, origin = 'estimated' AS loose,
@@ -41,14 +43,14 @@ WITH seen AS (
     FROM main.model_facts m
 ), working AS (
     SELECT sc.scope_id, coalesce(s.n, e.n) AS n, coalesce(r.file_bytes > coalesce(s.n, e.n) * r.card_bytes, FALSE) AS short
-    FROM main.scopes sc CROSS JOIN everywhere e JOIN room r USING (scope_id) LEFT JOIN seen s USING (scope_id)
+    FROM main.scopes sc LEFT JOIN everywhere e USING (scope_id) JOIN room r USING (scope_id) LEFT JOIN seen s USING (scope_id)
 ), gathered AS (
     SELECT
         sc.scope_id, p.split, l.copies_lo, l.copies_hi, r.card_bytes,
         coalesce(l.lo, b.lo) AS logged_lo, coalesce(l.hi, b.hi) AS logged_hi, o.lo AS loose_lo, o.hi AS loose_hi,
         (SELECT any_value(num) FROM main.given WHERE key = 'gpu.count') AS stated,
         CASE WHEN NOT w.short THEN d.n END AS named, CASE WHEN NOT w.short THEN w.n END AS at_work
-    FROM main.scopes sc CROSS JOIN buffers b CROSS JOIN named d JOIN room r USING (scope_id) JOIN working w USING (scope_id)
+    FROM main.scopes sc LEFT JOIN buffers b USING (scope_id) LEFT JOIN named d USING (scope_id) JOIN room r USING (scope_id) JOIN working w USING (scope_id)
     LEFT JOIN splits p USING (scope_id)
     LEFT JOIN (FROM counted WHERE NOT loose) l USING (scope_id) LEFT JOIN (FROM counted WHERE loose) o USING (scope_id)
 ), told AS (

@@ -6,21 +6,22 @@
 --               its weights; unknown split: between both
 WITH peaks AS (
     SELECT
+        scope_id, bool_and(tied) AS cards_tied,
         -- dense arithmetic: bf16 of the catalogue at the low end; 8-bit and 4-bit paths reach up to eight times that figure
         min(bf16_dense_tflops) AS one_lo, 8 * max(bf16_dense_tflops) AS one_hi,
         min(pcie_gen) AS pcie_gen, min(pcie_width) AS pcie_width, min(nvlink_gbs_bidir_per_gpu) AS nvlink_gbs
-    FROM main.gpu_catalog_match
+    FROM main.scope_cards GROUP BY scope_id
 ), parts AS (
     SELECT
         c.scope_id, c.split, c.cards_lo, c.cards_hi, c.copies_lo, c.copies_hi, c.card_bytes, w.one_lo AS bw_one_lo, w.one_hi AS bw_one_hi, w.origin AS bw_origin, w.ev AS bw_ev,
-        p.one_lo AS peak_one_lo, p.one_hi AS peak_one_hi, p.pcie_gen, p.pcie_width, p.nvlink_gbs, m.* EXCLUDE (scope_id),
+        p.one_lo AS peak_one_lo, p.one_hi AS peak_one_hi, p.pcie_gen, p.pcie_width, p.nvlink_gbs, p.cards_tied, m.* EXCLUDE (scope_id),
         c.split IN ('layer', 'pipeline', 'none') AS serial,
         active_b * 1e9 * bpw / 8 AS naive_bytes,
         coalesce(routed_active_b, CASE WHEN dense THEN 0 END) AS routed_b,
         CASE WHEN dense THEN active_b ELSE coalesce(nonrouted_active_b, active_b - routed_active_b) END AS nonrouted_b,
         -- bits that the file leaves for the experts if everything else is kept at 16 bit
         CASE WHEN routed_total_b > 0 THEN greatest(0, file_bytes - (total_b - routed_total_b) * 2e9) * 8 / (routed_total_b * 1e9) END AS expert_bits
-    FROM main.model_cards c JOIN main.card_bandwidth w USING (scope_id) JOIN main.model_facts m USING (scope_id) CROSS JOIN peaks p
+    FROM main.model_cards c JOIN main.card_bandwidth w USING (scope_id) JOIN main.model_facts m USING (scope_id) LEFT JOIN peaks p USING (scope_id)
 ), together AS (
     -- cards of one copy that work at the same time
     SELECT
@@ -45,6 +46,6 @@ SELECT
     kv_bytes_per_token IS NOT NULL AS kv_known,
     -- arithmetic of the cards that work at the same time, in all copies
     peak_one_lo * parallel_lo * copies_lo AS peak_lo, peak_one_hi * parallel_hi * copies_hi AS peak_hi, peak_one_lo * parallel_lo AS peak_copy_lo,
-    pcie_gen, pcie_width, nvlink_gbs,
+    pcie_gen, pcie_width, nvlink_gbs, cards_tied,
     origin AS model_origin, given AS model_given, ev AS model_ev, catalogue_source
 FROM together

@@ -1,7 +1,8 @@
 -- GPU samples per scope. `placed` says how a sample got there: given (the user vouches for it), clock (it lies inside the load by more
 -- than the driver window, the power window of 1 s and both uncertainties), estimated (the same, on a clock that is only estimated) or
 -- unplaced (the trace holds it, or the step that its name tells). `phase` where the server tells it. What it takes to load a model is no
--- load: samples from a phase of loading are none. Where several machines serve, a sample needs load on its own.
+-- load: samples from a phase of loading are none. Where several machines serve, a sample needs load on its own,
+-- and cards that no server here runs on are of no load.
 WITH free AS (
     SELECT g.*, coalesce(c.uncertainty_s, 1) AS own_unc_s, coalesce(c.estimated, FALSE) AS own_estimated, coalesce(g.window_s, 1) + 1 AS margin_s
     FROM main.gpu_samples g LEFT JOIN main.clocks c USING (source_id)
@@ -10,6 +11,7 @@ WITH free AS (
     SELECT w.scope_id, CASE WHEN w.estimated OR f.own_estimated THEN 'estimated' ELSE 'clock' END AS placed, f.*
     FROM free f ASOF JOIN (FROM main.scope_windows ORDER BY began) w ON f.time >= w.began
     WHERE f.time >= w.began + f.margin_s + f.own_unc_s + w.unc_s AND f.time <= w.ended - f.own_unc_s - w.unc_s
+        AND f.source_id NOT IN (SELECT source_id FROM main.strange_cards)
 ), at_home AS (
     SELECT t.* FROM timed t ASOF LEFT JOIN (FROM main.host_windows ORDER BY began) h ON coalesce(t.host, '') = h.host AND t.time >= h.began
     WHERE NOT EXISTS (FROM main.host_windows) OR (t.time >= h.began + t.margin_s + t.own_unc_s + h.unc_s AND t.time <= h.ended - t.own_unc_s - h.unc_s)

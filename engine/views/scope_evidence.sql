@@ -68,7 +68,8 @@ WITH polls AS (
     FROM main.config_in_scope WHERE key IN ('split', 'slots', 'slots_seen', 'server', 'build', 'n_ctx_slot', 'tensor_parallel', 'pipeline_parallel', 'layers_offloaded', 'layers_total',
         'cpu_model_mib', 'memory_on_cpu_share', 'weights_offload_gib', 'n_gpu_layers', 'eager', 'kv_tokens') GROUP BY scope_id
 ), roof AS (
-    SELECT scope_id FROM main.roofs WHERE pass_bytes_lo > 0 AND pass_bytes_hi > 0 AND bw_lo > 0 AND bw_hi > 0
+    -- what cards can do is known where it is known whose cards they are
+    SELECT scope_id, coalesce(cards_tied, TRUE) AS tied FROM main.roofs WHERE pass_bytes_lo > 0 AND pass_bytes_hi > 0 AND bw_lo > 0 AND bw_hi > 0
 )
 SELECT scope_id, input, grade, n_eff, reason, collect FROM gpu_grades
 UNION ALL
@@ -97,7 +98,10 @@ SELECT scope_id, 'config', grade, n,
     CASE WHEN grade < 3 THEN 'the log of the very server that was measured, from its start' END
 FROM config
 UNION ALL
-SELECT scope_id, 'roof', 4, NULL, 'bytes and bandwidth are known at both ends', NULL
+SELECT
+    scope_id, 'roof', CASE WHEN tied THEN 4 ELSE 2 END, NULL,
+    CASE WHEN tied THEN 'bytes and bandwidth are known at both ends' ELSE 'nothing ties the file that names the cards to this run' END,
+    CASE WHEN NOT tied THEN 'nvidia-smi --query-gpu=timestamp,index,name,utilization.gpu --format=csv -l 1 > smi.csv   (while the load runs), or state the card: --given gpu.name=...' END
 FROM roof
 UNION ALL
 -- a window of kernel intervals is 50 ms, about a step; ten are needed

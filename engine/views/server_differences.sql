@@ -1,5 +1,5 @@
 -- Pairs of server runs whose logs print settings, and in how many factors they differ. `others` counts settings outside the known
--- factors that differ, without those that only follow from others.
+-- factors that differ, without those that only follow from others. A benchmark in a process of its own and a server are no two arms.
 WITH grouped(key, factor, derived) AS (
     -- settings that follow from one another are one factor; `derived` ones a server may set by itself when another changes
     VALUES ('split', 'parallelism', FALSE), ('tensor_parallel', 'parallelism', FALSE), ('pipeline_parallel', 'parallelism', FALSE),
@@ -36,6 +36,7 @@ WITH grouped(key, factor, derived) AS (
         min({'source_id': a.source_id, 'line': a.line}, 1) FILTER (a.value <> b.value) AS ev_a,
         min({'source_id': b.source_id, 'line': b.line}, 1) FILTER (a.value <> b.value) AS ev_b
     FROM told a JOIN told b ON a.key = b.key AND (a.source_id, a.run) <> (b.source_id, b.run)
+    WHERE (a.source_id IN (SELECT source_id FROM main.bench_steps)) = (b.source_id IN (SELECT source_id FROM main.bench_steps))
     GROUP BY a.source_id, a.run, b.source_id, b.run
 ), rest AS (
     SELECT source_id, coalesce(run, 0) AS run, key, any_value(coalesce(value, printf('%g', num))) AS value FROM main.server_config

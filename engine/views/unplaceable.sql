@@ -1,5 +1,6 @@
 -- GPU recordings whose samples have times that cannot be compared with the load: the clock of some server is not tied to their axis, and
--- none of the known windows touches them; or several machines serve, and none of them is known to be the recording's. The trace holds them.
+-- none of the known windows touches them; or several machines serve, and none of them is known to be the recording's; or they are of other cards than a server
+-- of these files prints. The trace holds them.
 SELECT g.source_id
 FROM (
     SELECT s.source_id, min(s.time) AS first_at, max(s.time) AS last_at,
@@ -11,3 +12,5 @@ WHERE g.axis IN (SELECT axis FROM main.load_unknown WHERE began <= -1e300 AND en
 UNION
 SELECT DISTINCT source_id FROM main.gpu_samples
 WHERE EXISTS (FROM main.host_windows) AND coalesce(host, '') NOT IN (SELECT host FROM main.host_windows)
+UNION
+SELECT source_id FROM main.strange_cards

@@ -88,7 +88,14 @@ def test_a_cut_row_is_refused() -> None:
 def test_a_cut_settings_line_gives_no_number_that_may_be_longer() -> None:
     line = "main: n_kv_max = 4096, n_batch = 2048, n_ubatch = 51"
     rows, _ = rows_of(PARSER, _row() + line)
-    assert {r["key"]: r["num"] for r in rows["server_config"]} == {"n_batch": 2048.0, "kv_tokens": 4096.0}
+    assert {r["key"]: r["num"] for r in rows["server_config"]} == {"n_batch": 2048.0, "kv_tokens": 4096.0, "server": None}
+
+
+def test_a_table_without_settings_still_says_whose_it_is() -> None:
+    """The benchmark runs no server: the slots and settings of a log in the same folder are not its own."""
+    (row,) = rows_of(PARSER, _row())[0]["server_config"]
+    assert (row["server"], row["key"], row["value"]) == ("llama-batched-bench", "server", "llama-batched-bench")
+    assert "server_config" not in rows_of(PARSER, HEADER)[0]
 
 
 test_any_block_size_gives_the_same, test_any_cut_invents_nothing, test_any_garbled_byte_raises_nothing = document_tests(PARSER)

@@ -118,6 +118,14 @@ def test_two_server_logs_that_differ_in_several_settings() -> None:
     assert "expert parallelism, slots, speculation" in found.sentence
 
 
+@pytest.mark.parametrize(("benches", "compared"), [((), 2), ((5,), 0), ((5, 6), 2)])
+def test_a_benchmark_in_its_own_process_and_a_server_are_no_two_arms(benches: tuple[int, ...], compared: int) -> None:
+    """llama-bench prints its settings as a server does: that they differ from those of a server's log compares nothing."""
+    rows = [{"source_id": s, "line": 70, "concurrency": 1.0, "aggregate_tok_s": 50.0} for s in benches]
+    store = store_of(bench_steps=rows, server_config=servers(expert_parallel=8, slots=256, speculation="on"))
+    assert [r["factors"] for r in store.rows_of("SELECT factors FROM main.server_differences")] == [3] * compared
+
+
 def test_settings_that_follow_from_one_another_count_once() -> None:
     assert judged(AB, "plain/c=1", server_config=servers(tensor_parallel=4, split="tensor")).verdict == "fits"
     assert (

@@ -117,3 +117,40 @@ def test_an_excerpt_and_a_log_without_times_keep_their_model_but_their_settings_
         "SELECT origin FROM main.config_in_scope JOIN main.scopes USING (scope_id) WHERE label = 'c=1' AND key = 'slots'"
     )
     assert row["origin"] == ("logged" if timed else "estimated")
+
+
+def test_how_long_a_log_lasts_is_known_on_a_guessed_clock() -> None:
+    """A clock since start that the file's own time places: the requests of 70 s are none of a step of 60 s all the same."""
+    store = beside_a_sweep(2, walls=True, lasts=70.0)
+    store.con.execute("UPDATE main.clocks SET estimated = TRUE WHERE source_id = 0")
+    assert sizes(store)["c=2"] is None
+
+
+def statistics_beside_a_sweep(rate: float, running: float, total: str | None = None, engines: int = 1, n: int = 20) -> Store:
+    """A sweep (source 5) of 8 streams and 400 tok/s over 60 s beside a log of statistics, which names its model."""
+    step = {"source_id": 5, "line": 3, "concurrency": 8.0, "aggregate_tok_s": 400.0, "aggregate_counts": total, "wall_s": 60.0}
+    told = [{**row, "engine": e} for e in range(engines) for row in lines(n, running=running, waiting=0.0, gen_tok_s=rate)]
+    started = [{**row, "line": 1} for row in config(slots=64)]
+    return store_of(server_samples=told, models=[{**SIZED, "source_id": 0, "line": 1}], bench_steps=[step], server_config=started)
+
+
+@pytest.mark.parametrize(
+    ("store", "expected"),
+    [
+        (statistics_beside_a_sweep(420.0, 8.0), 8.0),
+        (statistics_beside_a_sweep(900.0, 8.0), 8.0),  # a total holds the prefill, a line of decode does not
+        (statistics_beside_a_sweep(240.0, 4.0), 8.0),
+        (statistics_beside_a_sweep(1900.0, 32.0), None),  # never as few requests as the sweep has streams
+        (statistics_beside_a_sweep(1900.0, 8.0), None),  # another model, or another card
+        (statistics_beside_a_sweep(40.0, 8.0), None),
+        (statistics_beside_a_sweep(1900.0, 8.0, total="total"), 8.0),  # prompts and answers together are no rate of decode
+        (statistics_beside_a_sweep(1900.0, 8.0, engines=2), 8.0),  # lines of several engines hold a part each
+        (statistics_beside_a_sweep(1900.0, 8.0, n=4), 8.0),  # four lines are an excerpt
+    ],
+)
+def test_statistics_that_are_none_of_the_sweep_are_another_run(store: Store, expected: float | None) -> None:
+    assert sizes(store)["c=8"] == expected
+    (row,) = store.rows_of(
+        "SELECT origin FROM main.config_in_scope JOIN main.scopes USING (scope_id) WHERE label = 'c=8' AND key = 'slots'"
+    )
+    assert row["origin"] == ("logged" if expected else "estimated")

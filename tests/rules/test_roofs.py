@@ -13,7 +13,7 @@ from gpuverdict.rules.memory_bound import RULE as MEMORY
 
 from .small_store import Rows, config, lines, samples, served, store_of, verdict
 
-CARD = {"source_id": 7, "gpu": 0, "name": "NVIDIA GeForce RTX 3090", "memory_mib": 24576.0}
+CARD = {"source_id": 6, "gpu": 0, "name": "NVIDIA GeForce RTX 3090", "memory_mib": 24576.0}
 SERVER = "NVIDIA A100-SXM4-80GB"
 DENSE = {
     "source_id": 9,
@@ -63,6 +63,60 @@ def test_more_than_the_card_can_move_confirms_nothing(rate: float, expected: str
     found = verdict(MEMORY, one_stream(rate), "c=1")
     assert found.verdict == expected
     assert ("more than the card can move" in found.sentence) == (expected == "cannot-tell")
+
+
+V100 = {"source_id": 9, "gpu": 0, "name": "Tesla V100-SXM2-16GB", "memory_mib": 16384.0}
+
+
+def beside_a_recording(cards: int = 1, recorded: int = 1, unnamed: bool = False, **more: Any) -> Store:
+    """A sweep of 95 tok/s bound to a recording (source 4) of `recorded` cards, beside a list (source 9) of `cards` cards."""
+    named = [{**V100, "gpu": n, "line": n + 1} for n in range(cards)]
+    if not unnamed:
+        named += [{**CARD, "source_id": 4, "line": 90}]
+    return one_stream(95.0, gpus=named, gpu_samples=samples(30, recorded, source_id=4, util_gpu=99.0), during={4: "c=1"}, **more)
+
+
+@pytest.mark.parametrize(
+    ("store", "expected"),
+    [
+        (one_stream(95.0, gpus=[CARD]), "confirmed"),  # the benchmark's own output names it
+        (one_stream(95.0, gpus=[{**CARD, "source_id": 9}]), "fits"),  # a file of nobody knows which machine
+        (one_stream(95.0, gpus=[CARD, V100]), "confirmed"),  # another machine's card does not count beside the one that was used
+        (one_stream(95.0, gpus=[V100]), "fits"),
+        (beside_a_recording(), "confirmed"),  # recorded in the load, by its name
+        (beside_a_recording(unnamed=True), "confirmed"),  # recorded without a name, beside a list of as many cards
+        (beside_a_recording(unnamed=True, cards=4), "fits"),
+    ],
+)
+def test_a_card_counts_where_its_file_is_of_the_run(store: Store, expected: str) -> None:
+    """One that only lies in the same folder may be of another machine: what is slower there is at its limit, and what is faster far from it."""
+    found = verdict(MEMORY, store, "c=1")
+    assert found.verdict == expected
+    if expected == "fits":
+        assert "nothing ties the file that names the cards" in found.because
+
+
+def test_buffers_of_another_server_are_not_this_one_s() -> None:
+    """Three devices hold the model of a llama.cpp that only started; the vLLM that served says nothing about its cards."""
+    buffers = [
+        {**row, "value": f"CUDA{n}", "num": 5000.0, "line": n}
+        for n in range(3)
+        for row in config(source_id=3, server="llama.cpp", device_model_mib=1)
+    ]
+    served = config(source_id=0, slots=8) + buffers
+    store = store_of(models=[DENSE], server_config=served, server_samples=lines(20, running=1.0, waiting=0.0, gen_tok_s=20.0))
+    assert view(store, "model_cards", "1 running")["cards_hi"] is None
+
+
+@pytest.mark.parametrize(("during", "cards"), [({}, None), ({3: "c=1"}, 1)])
+def test_the_number_of_cards_is_not_taken_from_a_recording_of_another_machine(during: dict[int, str], cards: float | None) -> None:
+    """One card, recorded nobody knows when, beside a tensor split of unknown width: over a single card nothing would have to be reduced."""
+    seen = samples(30, 1, source_id=3, util_gpu=90.0)
+    store = store_of(
+        models=[DENSE], bench_steps=step(20.0), gpu_samples=seen, during=during, zone={3: "none"}, given=facts_of(split="tensor"),
+        server_samples=lines(20, running=1.0, waiting=0.0, gen_tok_s=20.0),
+    )  # fmt: skip
+    assert view(store, "model_cards", "c=1")["cards_hi"] == cards
 
 
 def test_no_time_is_budgeted_with_facts_that_are_not_of_one_run() -> None:
@@ -441,7 +495,7 @@ def test_a_name_of_another_size_is_an_alias() -> None:
 def test_decode_does_not_speak_for_the_prompts_beside_it(prompts: float, expected: str) -> None:
     """One stream decodes a little while prompts are computed: 2500 tok/s x 2 x 8e9 are 0.56 of a 3090's bf16 peak."""
     store = store_of(
-        models=[DENSE], gpus=[CARD], given=facts_of(**{"gpu.count": 1, "speculation": "off"}), server_config=config(split="none"),
+        models=[DENSE], gpus=[{**CARD, "source_id": 0}], given=facts_of(**{"gpu.count": 1, "speculation": "off"}), server_config=config(split="none"),
         server_samples=lines(20, running=1.0, waiting=0.0, gen_tok_s=20.0, prompt_tok_s=prompts),
     )  # fmt: skip
     assert verdict(COMPUTE, store, "1 running").verdict == expected

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from gpuverdict.engine.contradictions import note_contradictions
 from gpuverdict.engine.store import Store
 
 from .small_store import samples, served, store_of
@@ -28,6 +31,37 @@ def test_cards_are_under_load_only_while_their_own_machine_serves(gpu_host: str,
 def test_cards_of_a_machine_that_nothing_tells_are_not_placed() -> None:
     assert {placed for placed, _ in under_load(machines(None))} == {"unplaced"}
     assert {placed for placed, _ in under_load(machines("three"))} == {"unplaced"}
+
+
+def beside_a_log(recorded: list[str], log: list[str], **more: Any) -> Store:
+    """A server whose log (source 0) names its devices, and a recording (source 2) of cards by their names, at the same time."""
+    named = [{"source_id": 2, "line": n, "gpu": n, "name": name} for n, name in enumerate(recorded)]
+    named += [{"source_id": 0, "line": n, "device": f"CUDA{n}", "name": name} for n, name in enumerate(log)]
+    read = samples(100, len(recorded), start=1000.0, source_id=2, util_gpu=90.0)
+    return store_of(requests=served([(990.0, 1200.0)]), gpu_samples=read, gpus=named, **more)
+
+
+H100, R3090 = "NVIDIA H100 80GB HBM3", "NVIDIA GeForce RTX 3090"
+
+
+@pytest.mark.parametrize(
+    ("recorded", "log", "placed"),
+    [
+        ([R3090], [R3090], {"clock"}),
+        ([R3090, H100], [R3090], {"clock"}),  # a server may use one of the cards
+        ([R3090], [R3090, H100], {"clock"}),  # a recording may be of one of them
+        ([H100], [R3090], {"unplaced"}),
+        ([H100, H100], [R3090], {"unplaced"}),
+        (["Some New Card"], [R3090], {"clock"}),  # names are compared where both are known
+        ([H100], [], {"clock"}),
+    ],
+)
+def test_a_recording_of_other_cards_than_the_log_names_is_of_another_machine(recorded: list[str], log: list[str], placed: set[str]) -> None:
+    store = beside_a_log(recorded, log)
+    assert {how for how, _ in under_load(store)} == placed
+    note_contradictions(store)
+    notes = [r["note"] for r in store.rows_of("SELECT note FROM raw.quality WHERE kind = 'perhaps-another-machine'")]
+    assert len(notes) == (placed == {"unplaced"}) and all("runs on" in note for note in notes)
 
 
 def test_several_servers_of_one_machine_share_its_cards() -> None:
