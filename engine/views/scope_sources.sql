@@ -1,6 +1,6 @@
 -- Files that something ties to what ran in a scope: the logs of its servers and the lost beginning of such a log, the benchmark's own output,
 -- recordings with samples in the load of a scope of the same server or benchmark, and a list of as many cards as such a recording shows
--- where that names none. Where nothing tells who served, the logs of servers that nothing speaks against.
+-- where that names none; and readings of the same days. Where nothing tells who served, the logs of servers that nothing speaks against.
 WITH served AS (
     SELECT DISTINCT scope_id, source_id FROM main.scope_servers
 ), families AS (
@@ -37,3 +37,13 @@ UNION
 FROM recorded
 UNION
 SELECT r.scope_id, l.source_id FROM recorded r JOIN counts c USING (source_id) JOIN lists l ON l.n = c.n WHERE c.source_id NOT IN (SELECT source_id FROM lists)
+UNION
+-- a snapshot before or after the load, by dates that both files print and none that is only guessed; a zone is worth 14 h
+SELECT w.scope_id, g.source_id
+FROM (
+    SELECT s.source_id, min(coalesce(s.time, CASE WHEN c.kind = 'local-no-zone' THEN s.t END)) AS began, max(coalesce(s.time, CASE WHEN c.kind = 'local-no-zone' THEN s.t END)) AS ended
+    FROM main.gpu_samples s JOIN main.clocks c ON c.source_id = s.source_id AND c.kind IN ('utc', 'local-no-zone', 'no-year') AND NOT coalesce(c.estimated, FALSE)
+    GROUP BY s.source_id
+) g
+JOIN main.scope_windows w ON NOT w.estimated AND w.began > 0 AND g.began <= w.ended + 86400 + 14 * 3600 AND g.ended >= w.began - 86400 - 14 * 3600
+WHERE g.source_id NOT IN (SELECT source_id FROM main.strange_cards)

@@ -96,6 +96,36 @@ def test_a_card_counts_where_its_file_is_of_the_run(store: Store, expected: str)
         assert "nothing ties the file that names the cards" in found.because
 
 
+DAY = 86400.0
+
+
+@pytest.mark.parametrize(
+    ("before_s", "clock", "grade"),
+    [
+        (600.0, "utc", 4),
+        (-600.0 - 200.0, "utc", 4),
+        (0.5 * DAY, "local-no-zone", 4),
+        (9 * DAY, "utc", 2),
+        (-9 * DAY, "utc", 2),
+        # its time is none that the load could be compared with
+        (600.0, "since-start", 2),
+    ],
+)
+def test_a_snapshot_counts_for_a_load_of_the_same_days(before_s: float, clock: str, grade: int) -> None:
+    """nvidia-smi before the server is started, or when all is over: seldom is it that of another machine."""
+    begin = 30 * DAY
+    snapshot = {"source_id": 9, "gpu": 0, "cycle": 0, "time": begin - before_s, "util_gpu": 0.0}
+    store = store_of(
+        zone={9: clock}, gpus=[{**CARD, "source_id": 9}], gpu_samples=[snapshot], models=[DENSE],
+        given=facts_of(**{"gpu.count": 1, "speculation": "off"}), server_config=config(split="none"),
+        server_samples=lines(20, start=begin, running=1.0, waiting=0.0, gen_tok_s=20.0),
+    )  # fmt: skip
+    (row,) = store.rows_of(
+        "SELECT e.grade FROM main.scope_evidence e JOIN main.scopes s USING (scope_id) WHERE input = 'roof' AND s.label = '1 running'"
+    )
+    assert row["grade"] == grade
+
+
 def test_buffers_of_another_server_are_not_this_one_s() -> None:
     """Three devices hold the model of a llama.cpp that only started; the vLLM that served says nothing about its cards."""
     buffers = [
