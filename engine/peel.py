@@ -37,6 +37,7 @@ class Peeler:
         return f"(?P<{group}>" in self.pattern
 
 
+_POD = r"[a-z][a-z0-9.-]*-(?:\d{1,4}|[0-9a-f]{5,10}(?:-[a-z0-9]{5})?)"  # of a set or a deployment: a name alone is a program's own
 PEELERS: tuple[Peeler, ...] = (
     Peeler("spinner", r"^[\x{2800}-\x{28FF}]\s+", whole=False),
     Peeler("interrupt", r"^(?:\^C)+", whole=False),
@@ -53,7 +54,13 @@ PEELERS: tuple[Peeler, ...] = (
     Peeler("container runtime", rf"^(?P<time>{_RFC3339}) (?:stdout|stderr) [FP] ", "utc"),
     # a path in front of [n]: is a program's own, not an identifier of the journal
     Peeler("journal iso", rf"^(?P<time>{_RFC3339}) (?:{_IDENT} +)?(?P<key>[^\s:/\[\]]+:?\[\d+\]): ?", "utc"),
-    Peeler("syslog iso", rf"^(?P<time>{_RFC3339}) [A-Za-z][\w.-]* (?P<key>[A-Za-z][A-Za-z0-9.-]*): ", "utc", rare=True),
+    # a program may print a time and two words itself; microseconds and an offset are those of rsyslog
+    Peeler(
+        "syslog iso",
+        r"^(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}[+-]\d\d:\d\d) [A-Za-z][\w.-]* (?P<key>[A-Za-z][A-Za-z0-9.-]*): ",
+        "utc",
+        rare=True,
+    ),
     Peeler("docker or kubectl time", rf"^(?P<time>{_RFC3339}) ", "utc"),
     Peeler("zoned time", r"^(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)) +", "utc", rare=True),
     Peeler("lm studio", r"^\[(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\]\[(?:DEBUG|INFO|WARN|ERROR)\](?:\[[^\]]*\])* ?", "local-no-zone"),
@@ -86,8 +93,8 @@ PEELERS: tuple[Peeler, ...] = (
     Peeler("ts", r"^(?P<time>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?) ", "no-year", "month-name"),
     Peeler("ident", r"^(?P<key>[A-Za-z][A-Za-z0-9_.@/+-]*\[\d+\]): "),
     Peeler("stern", r"^(?P<key>[a-z0-9][a-z0-9-]*-[0-9a-f]{6,10}-[a-z0-9]{5}) [a-z0-9][a-z0-9-]* (?:\| )?"),
-    Peeler("stern, any pod", r"^(?P<key>[a-z][a-z0-9.-]*-[a-z0-9.-]*[a-z0-9]) [a-z0-9][a-z0-9-]* (?:\| )?", rare=True),
-    Peeler("kubetail", r"^\[(?P<key>[a-z][a-z0-9.-]*-[a-z0-9.-]+)\] ", rare=True),
+    Peeler("stern, any pod", rf"^(?P<key>{_POD}) [a-z0-9][a-z0-9-]* (?:\| )?", rare=True),
+    Peeler("kubetail", rf"^\[(?P<key>{_POD})\] ", rare=True),
     Peeler("pm2", r"^\d{1,4}\|(?P<key>[\w.-]+) +\| (?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d: )?", rare=True),
     Peeler("foreman", r"^\d\d:\d\d:\d\d (?P<key>[A-Za-z][\w.-]*) +\| ", rare=True),
     Peeler("multilog", r"^@[0-9a-f]{24} ", rare=True),

@@ -9,7 +9,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import polars as pl
 import pytest
+from gpuverdict.engine.peel import active_peelers, peel
 from gpuverdict.engine.source import Source
 from gpuverdict.engine.testing import rows_of
 from gpuverdict.parsers import llama_server, sglang_server
@@ -73,7 +75,7 @@ TIMED = {
     "Grafana, text": "Line limit: 9\n\n" + each(lambda i, x: f"{millis(i)}\t{iso(i)}\t{x}"),
     "aws logs tail": each(lambda i, x: f"{iso(i)} ecs/llm/0a1b2c {x}"),
     "syslog, RFC 5424": each(lambda i, x: f"<14>1 {iso(i)} host llm 77 - - {x}"),
-    "syslog, ISO file": each(lambda i, x: f"{iso(i)} host llm: {x}"),
+    "syslog, ISO file": each(lambda i, x: f"2026-03-05T10:00:0{i}.000000+00:00 host llm: {x}"),
     "Jenkins": each(lambda i, x: f"[{iso(i)}] {x}"),
     "GitLab": each(lambda i, x: f"{iso(i)} 01O {x}"),
     "gh run view --log": each(lambda i, x: f"bench\tRun server\t{iso(i)} {x}"),
@@ -177,3 +179,13 @@ def test_blanks_in_front_of_a_line_of_the_log_itself_stay() -> None:
     cards = "  Device 0: Card A, gfx1100 (0x1100), VMM: no\n  Device 1: Card B, gfx1100 (0x1100), VMM: no\n"
     for text in (cards, cards + "\n" + LOG[0] + "\n"):
         assert [g["name"] for g in rows_of(llama_server.PARSER, text)[0]["gpus"]] == ["Card A", "Card B"]
+
+
+@pytest.mark.parametrize(
+    "own", ["2026-09-06T10:00:0{n}Z tinyserve stats: run={n}", "[tiny-serve] stats run={n}", "tiny-serve info stats run={n}"]
+)
+def test_the_words_that_a_program_begins_its_lines_with_are_its_own(own: str) -> None:
+    """A plugin's format needs them."""
+    lines = [own.format(n=n) for n in range(9)]
+    peeled = peel(pl.DataFrame({"text": lines}), active_peelers("\n".join(lines)))["text"].to_list()
+    assert peeled == [line.removeprefix(f"2026-09-06T10:00:0{n}Z ") for n, line in enumerate(lines)]
