@@ -8,9 +8,13 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import cache
 from graphlib import TopologicalSorter
 from importlib import resources
+from typing import TYPE_CHECKING
 
 from .store import Store
 from .tables import TABLES, VIEWS, View
+
+if TYPE_CHECKING:
+    import duckdb
 
 
 def view_sql(name: str) -> str:
@@ -34,7 +38,8 @@ def join(store: Store, names: tuple[str, ...] | None = None, all_run: bool = Fal
     """
     views = {v.name: v for v in VIEWS if names is None or v.name in names}
     texts = {name: view_sql(name) for name in views}
-    order = TopologicalSorter({name: views.keys() & {*mentioned(text), *views[name].needs} - {name} for name, text in texts.items()})
+    above = {name: {*mentioned(text), *mentioned(views[name].only_if), *views[name].needs} for name, text in texts.items()}
+    order = TopologicalSorter({name: views.keys() & names - {name} for name, names in above.items()})
     order.prepare()
     running: dict[Future[None], str] = {}
     with ThreadPoolExecutor(2) as pool:
@@ -53,11 +58,17 @@ def mentioned(sql: str) -> set[str]:
 
 def _create(store: Store, view: View, sql: str, all_run: bool) -> None:
     with store.con.cursor() as con:
-        if not all_run and any(not con.execute(f"SELECT 1 FROM {_home(name)}.{name} LIMIT 1").fetchall() for name in view.needs):
+        if not all_run and _surely_empty(con, view):
             columns = ", ".join(f'"{name}" {kind}' for name, kind in view_columns()[view.name].items())
             con.execute(f"CREATE TABLE main.{view.name} ({columns})")
         else:
             con.execute(f"CREATE {'TABLE' if view.stored else 'VIEW'} main.{view.name} AS {sql}")
+
+
+def _surely_empty(con: duckdb.DuckDBPyConnection, view: View) -> bool:
+    if any(not con.execute(f"SELECT 1 FROM {_home(name)}.{name} LIMIT 1").fetchall() for name in view.needs):
+        return True
+    return bool(view.only_if) and con.execute(view.only_if).fetchall() == [(False,)]
 
 
 def _home(name: str) -> str:

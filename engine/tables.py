@@ -55,13 +55,15 @@ class Table:
 class View:
     """A public view; its SQL is `views/<name>.sql`. `stored` ones are written into the trace as tables (one row per scope: small).
 
-    `needs` names tables and earlier views without whose rows this one has none: its SQL is then not run.
+    `needs` names tables and earlier views without whose rows this one has none, `only_if` is a SELECT of one truth value without which it has
+    none: its SQL is then not run.
     """
 
     name: str
     doc: str
     stored: bool = True
     needs: tuple[str, ...] = ()
+    only_if: str = ""
 
 
 def _ref(*more: Column) -> tuple[Column, ...]:
@@ -462,7 +464,7 @@ VIEWS: tuple[View, ...] = (
     View("pace", "Batch, steps per second and tokens per second of decode, as intervals."),
     View("computed_tokens", "Tokens that the cards compute per second, prompts included where they are told."),
     View("scope_sources", "Files that something ties to what ran in a scope."),
-    View("scope_cards", "Cards of the catalogue per scope, and whether a file tied to it names them."),
+    View("scope_cards", "Cards of the catalogue per scope, and whether a file tied to it names them.", needs=("gpu_catalog_match",)),
     View("model_sources", "Which files' word on the model counts in a scope."),
     View("model_facts", "What is known of the model of each scope, logged before given before catalogue."),
     View("model_cards", "On how many cards one copy of the model runs, and how many copies there are."),
@@ -476,8 +478,16 @@ VIEWS: tuple[View, ...] = (
     View("step_bytes", "Bytes that one decode step moves, as an interval."),
     View("link_load", "What the link between the cards has to carry, and over what."),
     View("budget", "The time of one decode step and what could fill it, as intervals."),
-    View("server_differences", "Pairs of server runs and the settings in which they differ.", needs=("server_config",)),
-    View("series_pairs", "Pairs of series at the same streams, how much they differ, and what chance gives.", needs=("bench_series",)),
+    View(
+        "server_differences",
+        "Pairs of server runs and the settings in which they differ.",
+        only_if="SELECT count(DISTINCT (source_id, coalesce(run, 0))) > 1 FROM main.server_config",
+    ),
+    View(
+        "series_pairs",
+        "Pairs of series at the same streams, how much they differ, and what chance gives.",
+        only_if="SELECT count(DISTINCT series_key) > 1 FROM main.bench_series",
+    ),
     View("ab_pairs", "Runs that differ in one recorded thing: which, by how much, and how sure.", needs=("series_pairs",)),
     View(
         "clock_elasticity",

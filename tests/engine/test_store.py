@@ -109,6 +109,18 @@ def test_a_view_has_no_rows_without_those_it_needs(case: str) -> None:
             assert rows == [(0,)], f"{view.name} without {name}"
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize("case", ["three-cards", "blackwell-busy", "blackwell-snapshot", "b300-ddtree"])
+def test_a_view_has_no_rows_where_its_condition_fails(case: str) -> None:
+    from gpuverdict.engine.analyze import analyze
+
+    store = analyze(FIXTURES / "cases" / case).store
+    failing = [view for view in VIEWS if view.only_if and store.con.execute(view.only_if).fetchall() != [(True,)]]
+    for view in failing:
+        assert store.con.execute(f"SELECT count(*) FROM ({join.view_sql(view.name)})").fetchall() == [(0,)], view.name
+    assert failing or case == "b300-ddtree"
+
+
 def test_asof_joins_never_compare_every_pair() -> None:
     """DuckDB takes a nested loop where it guesses a small left side; a wrong guess took minutes."""
     row = Store().con.execute("SELECT current_setting('asof_loop_join_threshold')").fetchone()

@@ -12,7 +12,7 @@ from gpuverdict.engine.rule import Rule
 from gpuverdict.engine.store import Store
 from gpuverdict.engine.tables import VIEWS, table
 
-BELOW = {v.name: join.mentioned(join.view_sql(v.name)) | {*v.needs} for v in VIEWS}
+BELOW = {v.name: join.mentioned(join.view_sql(v.name) + v.only_if) | {*v.needs} for v in VIEWS}
 TYPES = {"INTEGER": pl.Int32, "BIGINT": pl.Int64, "DOUBLE": pl.Float64, "VARCHAR": pl.String, "BOOLEAN": pl.Boolean}
 Rows = list[dict[str, Any]]
 
