@@ -16,6 +16,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """`thorough`: simulated scenarios, recordings with traps, files left out, and what holds for any text of a format."""
     for item in items:
         any_text = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
-        kit = item.path.parent.name == "parsers" and item.name.startswith(("test_conformance", "test_wrappers", "test_blocks", "test_cut"))
+        kit = item.path.parent.name == "parsers" and item.name.startswith(
+            ("test_conformance", "test_wrappers", "test_blocks", "test_any_block_size", "test_cut")
+        )
         if item.path.name in LONG or any_text or kit or item.name.startswith("test_case_degrades"):
             item.add_marker(pytest.mark.thorough)

@@ -42,8 +42,11 @@ def test_conformance() -> None:
     check_conformance(replace(PARSER, samples=tuple(s for s in PARSER.samples if s.text != WINDOW)))
 
 
-def test_the_window_is_pasted_not_wrapped() -> None:
+def test_samples() -> None:
     check_samples(PARSER)
+
+
+def test_wrappers_blocks_and_cuts_of_the_window_which_is_pasted() -> None:
     check_wrappers(PARSER, WINDOW, ("ANSI", "CRLF"))
     for text in (WINDOW, FILE * 3, WINDOW + FILE):
         check_block_sizes(PARSER, text, (50, 90, 700))
