@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 pytest.register_assert_rewrite("open_ended")  # tests/parsers/open_ended.py: its asserts explain themselves as those of a test module
 
-LONG = ("test_scenarios.py", "test_clock.py", "test_time_traps.py")
+LONG = ("test_scenarios.py", "test_clock.py", "test_time_traps.py", "test_date_lines.py", "test_named_steps.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
