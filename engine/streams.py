@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeVar
@@ -95,6 +95,21 @@ def numbered_lines(first: int, text: str, escapes: bool = False) -> tuple[pl.Dat
     frame = pl.DataFrame({"raw": lines}, schema={"raw": pl.String}).with_row_index("line", offset=first)
     body = body.str.strip_chars("` \t\u00a0").str.replace(_COMMENT, "${1}")
     return frame.with_columns(pl.col("line").cast(pl.Int64), text=body), cut
+
+
+def likely_lines(first: int, block: str, hint: str | Sequence[str], most: int, counts: Counts) -> Iterator[tuple[int, str, bool]]:
+    """The lines of a block that are worth a look one by one: those with the pattern, or with one of the literals, and no longer than `most`
+    bytes. Gives number, text and whether the line is whole: the last one of a source may be cut. All others count as `other`."""
+    import polars as pl
+
+    lines = pl.Series(block.split("\n"), dtype=pl.String)
+    whole = block.endswith("\n")
+    lines = lines.head(len(lines) - 1) if whole else lines
+    told = lines.str.contains(hint) if isinstance(hint, str) else lines.str.contains_any(list(hint))
+    hit = told & (lines.str.len_bytes() <= most)
+    counts.other += int((~hit).sum())
+    for at in hit.arg_true().to_list():
+        yield first + at, lines[at], whole or at < len(lines) - 1
 
 
 @lru_cache(maxsize=4)  # many parsers look at one head

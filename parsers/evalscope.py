@@ -29,6 +29,7 @@ from collections.abc import Iterable, Sequence
 from ..engine.json_objects import Json, JsonLines, json_keys, json_objects, num, pos
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import Row, send_clock, send_oddities, send_rows
+from ..engine.streams import likely_lines
 
 __all__ = ["PARSER"]
 
@@ -308,20 +309,13 @@ class _Printed:
 
 def _printed(blocks: Iterable[tuple[int, str]]) -> _Printed:
     """Only lines with a word of the tool are looked at one by one. The last line of a text without a line end may be cut."""
-    import polars as pl
-
     out = _Printed()
     for first, block in blocks:
-        lines = pl.Series(block.split("\n"), dtype=pl.String)
-        whole = block.endswith("\n")
-        lines = lines.head(len(lines) - 1) if whole else lines
-        hit = lines.str.contains_any(list(_HINTS)) & (lines.str.len_bytes() <= 2000)
-        out.counts.other += int((~hit).sum())
-        for at in hit.arg_true().to_list():
-            if whole or at < len(lines) - 1:
-                out.take(first + at, lines[at])
+        for line, text, whole in likely_lines(first, block, _HINTS, 2000, out.counts):
+            if whole:
+                out.take(line, text)
             else:
-                out.counts.near(first + at, "the last line is cut")
+                out.counts.near(line, "the last line is cut")
     out.close()
     if not out.rows:
         out.rows, out.odd = out.overview.finished()

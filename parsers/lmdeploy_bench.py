@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import Row, send_clock, send_rows
+from ..engine.streams import likely_lines
 
 __all__ = ["PARSER"]
 
@@ -86,15 +87,8 @@ class _Blocks:
 
 def _read(blocks: _Blocks, first: int, text: str) -> None:
     """Only lines with a word of the format are looked at one by one."""
-    import polars as pl
-
-    lines = pl.Series(text.split("\n"), dtype=pl.String)
-    whole = text.endswith("\n")
-    lines = lines.head(len(lines) - 1) if whole else lines
-    hit = lines.str.contains(_HINT) & (lines.str.len_bytes() <= 300)
-    blocks.counts.other += int((~hit).sum())
-    for at in hit.arg_true().to_list():
-        blocks.take(first + at, lines[at], whole or at < len(lines) - 1)
+    for line, one, whole in likely_lines(first, text, _HINT, 300, blocks.counts):
+        blocks.take(line, one, whole)
 
 
 class LmdeployBench:

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import Row, send_clock, send_rows
+from ..engine.streams import likely_lines
 
 __all__ = ["PARSER"]
 
@@ -164,17 +165,10 @@ class OllamaBench:
 
 def _read(blocks) -> _Bench:  # type: ignore[no-untyped-def]
     """Only lines that could be one of the tool are looked at one by one."""
-    import polars as pl
-
     bench = _Bench()
     for first, block in blocks:
-        lines = pl.Series(block.split("\n"), dtype=pl.String)
-        whole = block.endswith("\n")
-        lines = lines.head(len(lines) - 1) if whole else lines
-        hit = lines.str.contains(_HINT) & (lines.str.len_bytes() <= 400)
-        bench.counts.other += int((~hit).sum())
-        for at in hit.arg_true().to_list():
-            bench.take(first + at, lines[at].strip(), whole or at < len(lines) - 1)
+        for line, text, whole in likely_lines(first, block, _HINT, 400, bench.counts):
+            bench.take(line, text.strip(), whole)
     for name in list(bench.open):
         bench.close(name)
     bench.epochs.sort(key=lambda r: r["line"])

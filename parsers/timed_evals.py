@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from ..engine.json_objects import Json, JsonLines, json_keys, json_objects, nested, num, pos
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.send import Row, send_clock, send_rows
+from ..engine.streams import likely_lines
 
 __all__ = ["PARSER"]
 
@@ -148,20 +149,13 @@ class TimedEvals:
 
 def _printed(blocks) -> _Printed:  # type: ignore[no-untyped-def]
     """Only lines with a label are looked at one by one."""
-    import polars as pl
-
     out = _Printed()
     for first, block in blocks:
-        lines = pl.Series(block.split("\n"), dtype=pl.String)
-        whole = block.endswith("\n")
-        lines = lines.head(len(lines) - 1) if whole else lines
-        hit = lines.str.contains(_HINT) & (lines.str.len_bytes() <= 2000)
-        out.counts.other += int((~hit).sum())
-        for at in hit.arg_true().to_list():
-            if whole or at < len(lines) - 1:
-                out.take(first + at, lines[at])
+        for line, text, whole in likely_lines(first, block, _HINT, 2000, out.counts):
+            if whole:
+                out.take(line, text)
             else:
-                out.counts.near(first + at, "the last line is cut")
+                out.counts.near(line, "the last line is cut")
     out.close()
     return out
 
