@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,22 +33,25 @@ def prepare(out: Path) -> Path:
 
 
 def write(analysis: Analysis, build: Path, out: Path, command: str, drawer: Drawer) -> None:
-    """All outputs into `build`, then each moved into `out` in one rename. `drawer` has got the charts of the views already; while it
-    draws, all that needs no chart is done."""
+    """All outputs into `build`, then each moved into `out` in one rename. `drawer` has got the charts of the views already; the texts are
+    written while it draws and the database goes to its file."""
     from .report import charts, html, markdown, strips
 
-    with drawer:
+    with drawer, ThreadPoolExecutor(2) as aside:
         charts.ask_of_result(drawer, analysis.result)
         text = strips.draw(analysis)
-        analysis.store.close()
+        closed = aside.submit(analysis.store.close)
         (build / "findings.json").write_text(analysis.result.to_json() + "\n", encoding="utf-8")
         (build / "report.md").write_text(markdown.render(analysis.result, text, command), encoding="utf-8")
         drawn = drawer.drawn()
-    (build / "report.html").write_text(html.render(analysis.result, drawn, text, command), encoding="utf-8")
-    folder = build / "charts"
-    folder.mkdir()
-    for name, svg in drawn.items():
-        (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
+        ended = aside.submit(drawer.close)
+        (build / "report.html").write_text(html.render(analysis.result, drawn, text, command), encoding="utf-8")
+        folder = build / "charts"
+        folder.mkdir()
+        for name, svg in drawn.items():
+            (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
+        for done in (closed, ended):
+            done.result()
     publish(build, out)
 
 

@@ -1,6 +1,6 @@
 """`python -m gpuverdict`."""
 
-from .engine.cli import main
+from .engine.cli import run
 
 if __name__ == "__main__":
-    main()
+    run()

@@ -140,6 +140,23 @@ def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
         assert (tmp_path / "a/report" / name).read_bytes() == (tmp_path / "b/report" / name).read_bytes(), name
 
 
+@pytest.mark.parametrize(
+    ("args", "code"), [(["responses.tar", "-q"], 0), (["server.log", "--gate", "slot-queue"], 11), (["gone"], 1), (["--given"], 2)]
+)
+def test_the_end_of_the_program_keeps_its_code_and_its_words_and_no_temporary_folder(args: list[str], code: int, tmp_path: Path) -> None:
+    """It ends without Python's own end, which would do all of that."""
+    command = [sys.executable, "-m", "gpuverdict", "analyze", *(str(CASE / a) if "." in a else a for a in args)]
+    env = {**os.environ, "TMPDIR": str(tmp_path)}
+    ended = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
+    assert ended.returncode == code and not list(tmp_path.iterdir())
+    assert "-q" in args or ((ended.stdout + ended.stderr).endswith("\n") and "Traceback" not in ended.stderr)
+
+
+def test_nobody_who_reads_on_is_no_error() -> None:
+    command = f"{sys.executable} -m gpuverdict analyze {CASE} | true"
+    assert subprocess.run(command, cwd=ROOT, shell=True, capture_output=True, text=True).stderr == ""
+
+
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="asks /proc for the processes")
 def test_an_interrupt_while_waiting_for_a_pipe_leaves_nothing_behind(tmp_path: Path) -> None:
     """Only the analysis itself gets the signal. polars takes it over in a way that lets such waiting go on."""
