@@ -22,6 +22,11 @@ _MONTH = r"(?:d(?:e |['’]))?(?:\d{1,2}[月월]|[^\W\d_]{3,5}\.?)"
 ROUNDS = 5  # wrappers inside wrappers: compose, docker time, router port, quote
 
 
+def _in_ascii(pattern: str) -> str:
+    """The pattern with the digits of ASCII alone: compiling the tables of those of all scripts takes longer than a log to read."""
+    return re.sub(r"\\.|\[(?:\\.|[^\]])*\]", lambda m: "[0-9]" if m[0] == r"\d" else m[0].replace(r"\d", "0-9"), pattern)
+
+
 @dataclass(frozen=True)
 class Peeler:
     """A prefix: `pattern` starts with `^`; the groups `time` and `key` are the outer time and the stream it names."""
@@ -32,6 +37,9 @@ class Peeler:
     parse: str = "iso"
     whole: bool = True  # wraps a whole file, or most of it; otherwise single lines
     rare: bool = False  # counts only where half of the head's lines wear it, and few different names stand in it
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "pattern", _in_ascii(self.pattern))
 
     def has(self, group: str) -> bool:
         return f"(?P<{group}>" in self.pattern
@@ -191,19 +199,27 @@ def active_peelers(head: str) -> frozenset[int]:
     import polars as pl
 
     # what is set in, and the ends of JSON, go on from a line above: a request body must not hide that its log is wrapped
-    lines = pl.Series([line for line in head.split("\n") if line.strip() and line[0] not in " \t{}]"], dtype=pl.String)
-    whole = [i for i, p in enumerate(PEELERS) if p.whole and not p.rare]
-    patterns = [_groupless(PEELERS[i].pattern) for i in whole]
-    share = lines.str.contains("|".join([*patterns, ENTRY])).mean() if len(lines) else 0.0
-    off = set(whole) if 0 < float(share or 0.0) < WHOLE_SHARE else set()  # type: ignore[arg-type]
-    some = lines.gather_every(max(1, len(lines) // 20)).to_list()
-    worn = 4 * sum(bool(_rare().match(line)) for line in some) >= len(some)  # each pattern takes longer to compile than a log to read
-    words = {i for i, p in enumerate(PEELERS) if p.rare and not (worn and _is_worn(lines, p))}
+    lines = [line for line in head.split("\n") if line.strip() and line[0] not in " \t{}]"]
+    share = sum(map(bool, map(_any_whole().match, lines))) / max(1, len(lines))
+    off = {i for i, p in enumerate(PEELERS) if p.whole and not p.rare} if 0 < share < WHOLE_SHARE else set()
+    some = lines[:: max(1, len(lines) // 20)]
+    worn = 4 * sum(map(bool, map(_any_rare().match, some))) >= len(some)
+    said = pl.Series(lines, dtype=pl.String) if worn else None
+    words = {i for i, p in enumerate(PEELERS) if p.rare and (said is None or not _is_worn(said, p))}
     return frozenset(set(range(len(PEELERS))) - off - words)
 
 
+# Compiled once: polars would compile them again for every file, which takes longer than the head of one.
+
+
 @cache
-def _rare() -> re.Pattern[str]:
+def _any_whole() -> re.Pattern[str]:
+    """Any of the prefixes that wrap a whole file."""
+    return re.compile("|".join([*(_groupless(p.pattern) for p in PEELERS if p.whole and not p.rare), ENTRY]))
+
+
+@cache
+def _any_rare() -> re.Pattern[str]:
     """Any of the prefixes that count only where half of the lines wear them."""
     return re.compile("|".join(_groupless(p.pattern) for p in PEELERS if p.rare))
 
