@@ -68,7 +68,7 @@ class Analysis:
     def sql(self, query: str) -> pl.DataFrame:
         """Query the trace: tables and views of the schema `main`, as a polars frame."""
         self.store.con.execute("USE main")
-        return self.store.query(query)
+        return pl.DataFrame(self.store.con.sql(query))
 
     def __repr__(self) -> str:
         return f"<gpuverdict: {self.result.primary.sentence}>"

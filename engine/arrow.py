@@ -1,4 +1,4 @@
-"""Frames on their way into DuckDB."""
+"""Frames on their way into DuckDB, and out of it."""
 
 from __future__ import annotations
 
@@ -29,3 +29,15 @@ def lent(con: duckdb.DuckDBPyConnection, name: str, frame: pl.DataFrame) -> Iter
         yield
     finally:
         con.unregister(name)
+
+
+def frame_of(con: duckdb.DuckDBPyConnection, select: str) -> pl.DataFrame:
+    """The rows of a SELECT. Through a table: a relation is planned twice, once for its columns alone, which for a long text takes longer
+    than its rows."""
+    import polars as pl
+
+    con.execute(f"CREATE OR REPLACE TEMP TABLE gv_rows AS {select}")
+    try:
+        return pl.DataFrame(con.table("gv_rows"))
+    finally:
+        con.execute("DROP TABLE temp.gv_rows")

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .arrow import lent
+from .arrow import frame_of, lent
 from .exports import Layout, layout_of, plain_lines, strip_paste
 from .line_format import LineFormat
 from .match import MAX_REJECTS, Hits, Matched, Matcher
@@ -313,7 +313,7 @@ class Task:
                 for name, sql in self.form.prepare.items():
                     self.con.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {sql}")
                 for target, sql in ((t, sql) for t, sql in self.form.assemble.items() if t != without):
-                    send(target, _declared(target, _frame(self.con, sql)))
+                    send(target, _declared(target, frame_of(self.con, sql)))
         except Exception as error:
             failed(emit, self.form.name, error)
 
@@ -334,18 +334,12 @@ class Task:
         own = [c for c in self.columns[target] if c in columns and c not in ("line", "server", "time") and (c not in BASE or c == "run")]
         own += ["kind"] if "kind" in _fields(self.form, target) else []
         picked = ", ".join(dict.fromkeys(own))
-        return _frame(self.con, f"SELECT line{time}{server}{', ' + picked if picked else ''} FROM {name} ORDER BY line")
+        return frame_of(self.con, f"SELECT line{time}{server}{', ' + picked if picked else ''} FROM {name} ORDER BY line")
 
     def drop(self) -> None:
         """Forget the staged rows."""
         for name in ("staged", *self.form.prepare, *self.tables.values()):
             self.con.execute(f"DROP TABLE IF EXISTS temp.{name}")
-
-
-def _frame(con: duckdb.DuckDBPyConnection, sql: str) -> pl.DataFrame:
-    import polars as pl
-
-    return pl.DataFrame(con.sql(sql))
 
 
 def _declared(target: str, frame: pl.DataFrame) -> pl.DataFrame:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import polars as pl
 
-from .arrow import lent
+from .arrow import frame_of, lent
 from .privacy import Hider
 from .tables import TABLES, Column, ddl, table
 
@@ -142,10 +142,9 @@ class Store:
             return known_model(value) or self.hider.pseudonym("name", value, "model")
         return self.hider.pseudonym(column.privacy, value, column.name.replace("_", "-"))
 
-    def query(self, sql: str, params: list[Any] | None = None) -> pl.DataFrame:
-        """Rows as a polars frame."""
-        found: Any = self.con.execute(sql, params) if params else self.con.sql(sql)
-        return pl.DataFrame(found)
+    def query(self, sql: str) -> pl.DataFrame:
+        """The rows of a SELECT as a polars frame."""
+        return frame_of(self.con, sql)
 
     def rows_of(self, sql: str) -> list[dict[str, Any]]:
         """Rows as dicts."""

@@ -34,9 +34,9 @@ class SmallStore(Store):
         self.made |= wanted
         join.join(self, tuple(wanted))
 
-    def query(self, sql: str, params: list[Any] | None = None) -> pl.DataFrame:
+    def query(self, sql: str) -> pl.DataFrame:
         self.view(sql)
-        return super().query(sql, params)
+        return super().query(sql)
 
     def rows_of(self, sql: str) -> list[dict[str, Any]]:
         self.view(sql)
