@@ -38,6 +38,8 @@ OWN = {  # which step a source is from: as the user states it, and as its folder
 }
 FEW, MANY = 1_000, 50_000  # rows that wait: of one frame, of all
 FEW_TO_JOIN = 5_000  # any two tables of these, joined row by row, are done in a second
+# What spares rows on any number of them; the other passes of the optimiser cost more than they save on few
+PASSES_FOR_FEW = ("expression_rewriter", "filter_pushdown", "deliminator", "unused_columns", "cte_inlining")
 
 
 class Store:
@@ -73,7 +75,8 @@ class Store:
         """On a few rows, planning the joins and sharing them between threads takes longer than the joins."""
         few = sum(n for rows in self._counted.values() for n in rows.values()) < FEW_TO_JOIN
         self.con.execute(f"SET threads = {1 if few else CONFIG['threads']}")
-        self.con.execute("SET disabled_optimizers = 'join_order'" if few else "RESET disabled_optimizers")
+        passes = [name for (name,) in self.con.execute("SELECT name FROM duckdb_optimizers()").fetchall()] if few else []
+        self.con.execute(f"SET disabled_optimizers = '{','.join(name for name in passes if name not in PASSES_FOR_FEW)}'")
 
     def close(self) -> None:
         self.con.close()

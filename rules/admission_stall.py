@@ -27,9 +27,9 @@ FACTS = """
 WITH settings AS (
     SELECT
         scope_id,
-        min(num_lo) FILTER (key = 'max_batched_tokens' AND num_lo > 0) AS batched, any_value(value) FILTER (key = 'speculation') AS speculation,
+        min(num_lo) FILTER (key = 'max_batched_tokens' AND num_lo > 0) AS batched, min(value) FILTER (key = 'speculation') AS speculation,
         coalesce(min(num_lo) FILTER (key = 'chunked_prefill_size' AND num_lo > 0), min(num_lo) FILTER (key = 'max_prefill_tokens' AND num_lo > 0)) AS chunk,
-        any_value(ev) FILTER (key IN ('max_batched_tokens', 'chunked_prefill_size', 'max_prefill_tokens')) AS ev
+        min(ev) FILTER (key IN ('max_batched_tokens', 'chunked_prefill_size', 'max_prefill_tokens')) AS ev
     FROM main.config_in_scope GROUP BY scope_id
 ), lines AS MATERIALIZED (
     SELECT
@@ -46,7 +46,7 @@ WITH settings AS (
     SELECT
         scope_id, count(*) AS loaded_lines, avg((waiting >= 1)::INT) AS waiting_share, CASE WHEN count(stalled) = count(*) THEN avg(stalled) END AS stalled_share,
         median(waiting) FILTER (stalled = 1) AS waiting_usual, median(running) FILTER (stalled = 1) AS running_usual, max(kv_usage) FILTER (stalled = 1) AS usage_most,
-        any_value(slots) AS slots, any_value(slots_origin) AS origin, any_value(slots_given) AS given, any_value(slots_ev) AS slots_ev,
+        any_value(slots) AS slots, min(slots_origin) AS origin, min(slots_given) AS given, min(slots_ev) AS slots_ev,
         min({'source_id': source_id, 'line': line}, 3) FILTER (stalled = 1) AS ev
     FROM judged GROUP BY scope_id
 ), steps AS (

@@ -127,7 +127,7 @@ WITH reqs AS MATERIALIZED (
 ), stats AS (
     -- source by source: a queue in one log is not one of the server that the other log is of. The trace holds logs that no time ties to
     -- the load, so those that are tied to it have a say there too
-    SELECT scope_id, min(waiting_share) AS waiting_lo, max(waiting_share) AS waiting_hi, min(wait_lines) AS wait_lines, max(running_max) AS running_max, any_value(ev) AS ev
+    SELECT scope_id, min(waiting_share) AS waiting_lo, max(waiting_share) AS waiting_hi, min(wait_lines) AS wait_lines, max(running_max) AS running_max, min(ev) AS ev
     FROM (
         FROM source_stats UNION ALL
         SELECT 0, source_id, waiting_share, wait_lines, running_max, ev FROM source_stats

@@ -69,7 +69,7 @@ WITH ranks AS (
     -- this run is the eager one, and its twin with graphs differs in nothing else
     SELECT
         scope_id, min(gain_lo) AS gain_lo, max(gain_hi) AS gain_hi, bool_and(sure)::INT AS sure, min(repeats) AS repeats, any_value(mean_a) AS mean_a,
-        any_value(mean_b) AS mean_b, any_value(ev) AS ev
+        any_value(mean_b) AS mean_b, min(ev) AS ev
     FROM (SELECT *, bool_or(sure) OVER (PARTITION BY scope_id) AS any_sure FROM main.ab_pairs WHERE factor = 'graphs' AND eager = 'true' AND eager_other = 'false')
     WHERE sure = any_sure GROUP BY scope_id
 ), points AS (

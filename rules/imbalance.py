@@ -37,8 +37,8 @@ WITH lines AS (
     SELECT
         scope_id, source_id, run, count(*) AS engines, min(n) AS lines_least, min(n) / max(n) AS lines_even, max(held) / nullif(avg(held), 0) AS held_ratio,
         max(running) / nullif(avg(running), 0) AS running_ratio, max(held) AS held_most, avg(held) FILTER (place > 1) AS held_rest,
-        any_value(engine) FILTER (place = 1) AS fullest, any_value(waits) FILTER (place = 1) AS waits_full, max(waits) FILTER (place > 1) AS waits_rest,
-        any_value(ev) FILTER (place = 1) AS full_ev, any_value(ev) FILTER (place = 2) AS rest_ev
+        min(engine) FILTER (place = 1) AS fullest, any_value(waits) FILTER (place = 1) AS waits_full, max(waits) FILTER (place > 1) AS waits_rest,
+        min(ev) FILTER (place = 1) AS full_ev, min(ev) FILTER (place = 2) AS rest_ev
     FROM ranked GROUP BY scope_id, source_id, run
 ), worst AS (
     -- of several servers in a scope the one that is furthest from even

@@ -99,8 +99,8 @@ WITH stats AS MATERIALIZED (
 ), versions AS (
     SELECT
         scope_id,
-        any_value(value) FILTER (key = 'engine_core' AND origin <> 'estimated') AS core,
-        any_value(value) FILTER (key = 'version' AND origin <> 'estimated') AS version,
+        min(value) FILTER (key = 'engine_core' AND origin <> 'estimated') AS core,
+        min(value) FILTER (key = 'version' AND origin <> 'estimated') AS version,
         max(num_lo) FILTER (key = 'kv_tokens') AS kv_tokens, max(num_hi) FILTER (key = 'n_ctx_slot') AS ctx
     FROM main.config_in_scope GROUP BY scope_id
 ), sources AS (
@@ -110,7 +110,7 @@ WITH stats AS MATERIALIZED (
         min(CASE WHEN s.server = 'sglang' OR s.preemptions IS NOT NULL OR v.core = 'V0' THEN 1
                  WHEN s.server = 'vllm' AND TRY_CAST(regexp_extract(v.version, '^v?(\\d+)\\.(\\d+)', 1) AS INT) * 1000
                     + TRY_CAST(regexp_extract(v.version, '^v?(\\d+)\\.(\\d+)', 2) AS INT) >= 12 THEN 1 ELSE 0 END) AS would_tell
-    FROM (SELECT scope_id, source_id, any_value(server) AS server, max(preemptions) AS preemptions FROM stats GROUP BY scope_id,
+    FROM (SELECT scope_id, source_id, min(server) AS server, max(preemptions) AS preemptions FROM stats GROUP BY scope_id,
         source_id) s
     LEFT JOIN versions v USING (scope_id) GROUP BY s.scope_id
 )

@@ -33,14 +33,14 @@ WITH dram AS (
         min({'source_id': source_id, 'line': line}, 2) AS ev
     FROM main.samples_in_load WHERE dram_active IS NOT NULL AND (phase = 'decode' OR phase IS NULL) GROUP BY scope_id
 ), per_card AS (
-    SELECT scope_id, host, gpu, avg(util_mem) AS util_mem, count(util_mem) AS n, any_value({'source_id': source_id, 'line': line}) AS ev
+    SELECT scope_id, host, gpu, avg(util_mem) AS util_mem, count(util_mem) AS n, min({'source_id': source_id, 'line': line}) AS ev
     FROM main.samples_in_load WHERE util_mem IS NOT NULL AND placed IN ('given', 'clock') AND (phase = 'decode' OR phase IS NULL)
     GROUP BY scope_id, host, gpu
 ), readings AS (
     -- cards that take turns share the time: their sum; else the busiest one
     SELECT
         c.scope_id, CASE WHEN any_value(f.split) IN ('layer', 'pipeline') THEN sum(c.util_mem) ELSE max(c.util_mem) END AS util_mem, min(c.n) AS n,
-        count(*) AS cards, list_slice(list(c.ev), 1, 2) AS ev
+        count(*) AS cards, list_slice(list(c.ev ORDER BY c.ev), 1, 2) AS ev
     FROM per_card c JOIN main.roofs f USING (scope_id) GROUP BY c.scope_id
 ), at_the_roof AS (
     -- the same cards at a load that is known to fill the memory interface: what the counter reads at full scale on this product

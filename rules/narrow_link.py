@@ -51,7 +51,7 @@ WITH loaded AS (
 ), all_cards AS (
     SELECT scope_id, count(*) AS cards_seen FROM readings GROUP BY scope_id
 ), split AS (
-    SELECT scope_id, any_value(value) AS split FROM main.config_in_scope WHERE key = 'split' GROUP BY scope_id
+    SELECT scope_id, min(value) AS split FROM main.config_in_scope WHERE key = 'split' GROUP BY scope_id
 )
 SELECT
     sc.scope_id, w.narrow_share, w.ev AS narrow_share_ev, w.n AS narrow_samples, w.gpu AS narrow_gpu, w.gen, w.width, w.gen_max,

@@ -32,21 +32,21 @@ WITH settings AS MATERIALIZED (
         scope_id,
         min(num_lo) FILTER (key = 'layers_offloaded') AS offloaded_lo, max(num_hi) FILTER (key = 'layers_offloaded') AS offloaded_hi,
         min(num_lo) FILTER (key = 'layers_total') AS total_lo, max(num_hi) FILTER (key = 'layers_total') AS total_hi,
-        any_value(origin) FILTER (key = 'layers_offloaded') AS offloaded_origin,
-            any_value(ev) FILTER (key = 'layers_offloaded') AS offloaded_ev,
+        min(origin) FILTER (key = 'layers_offloaded') AS offloaded_origin,
+            min(ev) FILTER (key = 'layers_offloaded') AS offloaded_ev,
         min(num_lo) FILTER (key = 'cpu_model_mib') AS cpu_lo, max(num_hi) FILTER (key = 'cpu_model_mib') AS cpu_hi,
-        any_value(origin) FILTER (key = 'cpu_model_mib') AS cpu_origin, any_value(ev) FILTER (key = 'cpu_model_mib') AS cpu_ev,
+        min(origin) FILTER (key = 'cpu_model_mib') AS cpu_origin, min(ev) FILTER (key = 'cpu_model_mib') AS cpu_ev,
         -- as asked for on the command line; below zero and from 99 on it is all of them
-        max(num_hi) FILTER (key = 'n_gpu_layers' AND num_lo >= 0 AND num_hi < 99) AS asked, any_value(origin) FILTER (key = 'n_gpu_layers') AS asked_origin,
-            any_value(ev) FILTER (key = 'n_gpu_layers') AS asked_ev,
-        any_value(value) FILTER (key = 'split') AS split,
+        max(num_hi) FILTER (key = 'n_gpu_layers' AND num_lo >= 0 AND num_hi < 99) AS asked, min(origin) FILTER (key = 'n_gpu_layers') AS asked_origin,
+            min(ev) FILTER (key = 'n_gpu_layers') AS asked_ev,
+        min(value) FILTER (key = 'split') AS split,
         max(num_hi) FILTER (key = 'split_devices') AS devices,
         min(num_lo) FILTER (key = 'memory_on_cpu_share') AS memory_lo, max(num_hi) FILTER (key = 'memory_on_cpu_share') AS memory_hi,
-        any_value(origin) FILTER (key = 'memory_on_cpu_share') AS memory_origin, any_value(ev) FILTER (key = 'memory_on_cpu_share') AS memory_ev,
+        min(origin) FILTER (key = 'memory_on_cpu_share') AS memory_origin, min(ev) FILTER (key = 'memory_on_cpu_share') AS memory_ev,
         min(num_lo) FILTER (key = 'model_memory_mib') AS model_memory_mib,
         -- what every rank was told to keep in host memory; 0 is the default of the argument
         min(num_lo) FILTER (key = 'weights_offload_gib') * 1024 * coalesce(min(num_lo) FILTER (key = 'tensor_parallel'), 1) * coalesce(min(num_lo) FILTER (key = 'pipeline_parallel'), 1) AS told_mib,
-        any_value(origin) FILTER (key = 'weights_offload_gib') AS told_origin, any_value(ev) FILTER (key = 'weights_offload_gib') AS told_ev
+        min(origin) FILTER (key = 'weights_offload_gib') AS told_origin, min(ev) FILTER (key = 'weights_offload_gib') AS told_ev
     FROM main.config_in_scope GROUP BY scope_id
 ), buffers AS (
     SELECT source_id, coalesce(run, 0) AS run, sum(num) AS mib FROM main.server_config WHERE key = 'device_model_mib' GROUP BY ALL

@@ -24,7 +24,7 @@ from ..engine.rule import STATE, Experiment, Limit, Rival, Route, Rule
 
 FACTS = """
 WITH per_pid AS (
-    SELECT scope_id, source_id, host, gpu, cycle, pid, any_value(name) AS name, max(util_gpu) AS util, max(mem_used) AS mib,
+    SELECT scope_id, source_id, host, gpu, cycle, pid, min(name) AS name, max(util_gpu) AS util, max(mem_used) AS mib,
         min(line) AS line, min(in_load) AS in_load
     FROM main.processes_in_scope GROUP BY scope_id, source_id, host, gpu, cycle, pid
 ), ranked AS (
@@ -47,7 +47,7 @@ WITH per_pid AS (
 ), seen AS (
     SELECT scope_id, count(DISTINCT (source_id, cycle)) AS process_rounds FROM main.processes_in_scope GROUP BY scope_id
 ), outside AS (
-    SELECT max(util) AS idle_util, max(n) AS idle_samples, any_value(ev) AS ev FROM (
+    SELECT max(util) AS idle_util, max(n) AS idle_samples, min(ev) AS ev FROM (
         SELECT
             host, gpu, quantile_cont(util_gpu, 0.5) AS util, count(*) AS n,
                 min({'source_id': source_id, 'line': line}, 2) FILTER (util_gpu > 0) AS ev

@@ -52,7 +52,7 @@ WITH base AS (
         max(kv_usage) FILTER (is_steady) AS kv_usage_max,
         max(waiting) AS waiting_max, avg((waiting = 0)::INT) AS nobody_waits_share, median(running) FILTER (running > 0) AS running_median,
         count(*) AS lines, count(*) FILTER (running + waiting > 0) AS loaded_lines, min({'source_id': source_id, 'line': line}, 3) FILTER (waiting >= 1) AS wait_ev,
-        any_value(line_lo) AS line_lo, any_value(line_hi) AS line_hi, any_value(origin) AS origin, any_value(given) AS given, any_value(ev) AS limit_ev
+        min(line_lo) AS line_lo, min(line_hi) AS line_hi, min(origin) AS origin, min(given) AS given, min(ev) AS limit_ev
     FROM steady GROUP BY scope_id, source_id, run
 ), pinned AS (
     -- where several servers ran in the scope: the one that is pinned, and nobody waits only if nobody does at any of them
@@ -118,7 +118,7 @@ WITH base AS (
     JOIN ends e ON e.scope_id = s.scope_id AND e.source_id = s.source_id AND e.k = s.k - o.peak
 ), client AS (
     SELECT
-        o.scope_id, max(o.peak) AS peak_overlap, sum(h.queued_n) AS queued_n, min(h.handoff) AS handoff, max(h.prefill_share) AS prefill_share, any_value(h.ev) AS ev,
+        o.scope_id, max(o.peak) AS peak_overlap, sum(h.queued_n) AS queued_n, min(h.handoff) AS handoff, max(h.prefill_share) AS prefill_share, min(h.ev) AS ev,
         count(*) AS files
     FROM overlap o LEFT JOIN (
         SELECT

@@ -79,9 +79,9 @@ WITH limits AS (
         scope_id, min(num_lo) FILTER (key = 'tensor_parallel') AS tp_lo, max(num_hi) FILTER (key = 'tensor_parallel') AS tp_hi,
         max(num_hi) FILTER (key = 'pipeline_parallel') AS pp_hi, min(num_lo) FILTER (key = 'pipeline_parallel') AS pp_lo,
             max(num_hi) FILTER (key = 'data_parallel') AS dp_hi,
-        any_value(value) FILTER (key = 'split') AS split, any_value(origin) FILTER (key IN ('tensor_parallel', 'split')) AS origin,
+        min(value) FILTER (key = 'split') AS split, min(origin) FILTER (key IN ('tensor_parallel', 'split')) AS origin,
         max(num_hi) FILTER (key = 'gpu.count') AS count_given,
-        any_value(given) FILTER (key = 'split') AS given, any_value(ev) FILTER (key IN ('tensor_parallel', 'split')) AS ev
+        min(given) FILTER (key = 'split') AS given, min(ev) FILTER (key IN ('tensor_parallel', 'split')) AS ev
     FROM main.config_in_scope GROUP BY scope_id
 )
 SELECT

@@ -21,7 +21,7 @@ FACTS = """
 SELECT
     sc.scope_id, count(e.input) AS inputs, count(*) FILTER (e.grade < 3) AS thin,
     string_agg(e.input || ': ' || e.reason, '; ' ORDER BY e.input) FILTER (e.grade < 3) AS thin_why,
-    string_agg(DISTINCT e.collect, '; ') FILTER (e.grade < 3) AS how,
+    string_agg(DISTINCT e.collect, '; ' ORDER BY e.collect) FILTER (e.grade < 3) AS how,
     string_agg(e.input, ', ' ORDER BY e.input) AS present
 FROM main.scopes sc LEFT JOIN main.scope_evidence e USING (scope_id)
 GROUP BY sc.scope_id

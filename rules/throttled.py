@@ -39,7 +39,7 @@ WITH loaded AS MATERIALIZED (
     SELECT host, gpu, median(sm_clock) AS sm_ref, median(mem_clock) AS mem_ref, avg(util_gpu) AS util
     FROM loaded WHERE free GROUP BY host, gpu HAVING count(*) >= 3
 ), printed AS (
-    SELECT host, gpu, CASE WHEN count(DISTINCT name) = 1 THEN any_value(name) END AS name FROM main.gpus WHERE gpu IS NOT NULL GROUP BY host, gpu
+    SELECT host, gpu, CASE WHEN count(DISTINCT name) = 1 THEN min(name) END AS name FROM main.gpus WHERE gpu IS NOT NULL GROUP BY host, gpu
 ), names AS (
     SELECT *, FALSE AS stated FROM printed WHERE name IS NOT NULL
     UNION ALL
@@ -120,7 +120,7 @@ WITH loaded AS MATERIALIZED (
     SELECT
         scope_id, count(*) AS cards, min(reason_n) AS reason_samples, max(greatest(held_share, capped_share)) AS flagged_share,
         CASE WHEN count(ref_ratio) = count(*) THEN min(ref_ratio) END AS ref_ratio_min, max(mem_low_share) AS mem_low_share,
-        any_value(ev) AS ev
+        min(ev) AS ev
     FROM judged GROUP BY scope_id
 ), cost AS (
     SELECT
@@ -132,7 +132,7 @@ WITH loaded AS MATERIALIZED (
 )
 SELECT
     sc.scope_id, a.cards, a.reason_samples, a.flagged_share, a.ev AS flagged_share_ev, a.ref_ratio_min,
-    CASE WHEN EXISTS (FROM names WHERE stated) THEN (SELECT list('gpu.name=' || value) FROM main.given WHERE key = 'gpu.name') END AS ref_ratio_min_given, a.mem_low_share,
+    CASE WHEN EXISTS (FROM names WHERE stated) THEN (SELECT list('gpu.name=' || value ORDER BY value) FROM main.given WHERE key = 'gpu.name') END AS ref_ratio_min_given, a.mem_low_share,
     w.held.gpu AS held_gpu, w.held.held_share AS held_share, w.held.held_ratio AS held_ratio, w.held.held_sm AS held_mhz,
         w.held.held_ref AS held_ref_mhz,
     w.held.flag_ev AS held_share_ev,

@@ -4,7 +4,7 @@
 --   sure        both server runs are known, five settings or more were compared, lengths and counts are equal, three runs per arm
 --   sm, mem     elasticities d ln X / d ln f, where one clock differs by a tenth or more, steady on all cards, and the other does not
 WITH one_server AS (
-    SELECT scope_id, any_value(source_id) AS source_id, any_value(run) AS run FROM main.scope_servers WHERE how <> 'loose' GROUP BY scope_id HAVING count(*) = 1
+    SELECT scope_id, min(source_id) AS source_id, min(run) AS run FROM main.scope_servers WHERE how <> 'loose' GROUP BY scope_id HAVING count(*) = 1
 ), cards AS (
     SELECT
         scope_id, host, gpu, count(*) AS n, median(sm_clock) AS sm, median(mem_clock) AS mem,

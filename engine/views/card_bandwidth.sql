@@ -13,7 +13,7 @@ WITH stated AS (
     SELECT DISTINCT bare, max_mem_clock_mhz_nvsmi AS top_mhz, mem_bus_bits / 4000 AS gb_s_per_mhz
     FROM main.gpu_catalog_match WHERE abs(max_mem_clock_mhz_nvsmi * mem_bus_bits / 4000 / mem_bw_gbs - 1) <= 0.03
 ), names AS (
-    SELECT source_id, host, gpu, any_value(trim(name)) AS bare FROM main.gpus WHERE name IS NOT NULL GROUP BY ALL
+    SELECT source_id, host, gpu, min(trim(name)) AS bare FROM main.gpus WHERE name IS NOT NULL GROUP BY ALL
 ), busy AS (
     SELECT scope_id, placed IN ('given', 'clock') AS sure, source_id, host, gpu, mem_clock, line FROM main.samples_in_load
     WHERE mem_clock > 0 AND (util_gpu > 5 OR (util_gpu IS NULL AND placed IN ('given', 'clock')))

@@ -8,5 +8,5 @@ SELECT
     scope_id, bool_and(sure)::INT AS sure, min(sm_lo) AS sm_lo, max(sm_hi) AS sm_hi, min(mem_lo) AS mem_lo, max(mem_hi) AS mem_hi,
     count(DISTINCT round(sm_other_mhz / 15)) FILTER (sm_lo IS NOT NULL) + 1 AS sm_clocks, min(repeats) AS repeats,
     (least(min(sm_mhz), min(sm_other_mhz)) >= 0.7 * greatest(max(sm_mhz), max(sm_other_mhz)))::INT AS near_usual,
-    least(min(sm_mhz), min(sm_other_mhz)) AS sm_mhz_lo, greatest(max(sm_mhz), max(sm_other_mhz)) AS sm_mhz_hi, any_value(ev) AS ev
+    least(min(sm_mhz), min(sm_other_mhz)) AS sm_mhz_lo, greatest(max(sm_mhz), max(sm_other_mhz)) AS sm_mhz_hi, min(ev) AS ev
 FROM pairs WHERE sure = any_sure GROUP BY scope_id

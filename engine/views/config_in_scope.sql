@@ -22,7 +22,7 @@ WITH benches AS (
 ), logged AS (
     SELECT
         r.scope_id, c.key,
-        CASE WHEN count(DISTINCT c.value) = 1 THEN any_value(c.value) END AS value,
+        CASE WHEN count(DISTINCT c.value) = 1 THEN min(c.value) END AS value,
         min(c.num) AS num_lo, max(coalesce(c.num_hi, c.num)) AS num_hi,
         CASE WHEN bool_or(r.strange) OR bool_or(c.origin = 'estimated') THEN 'estimated'
              WHEN bool_or(c.origin = 'default') THEN 'default' ELSE 'logged' END AS origin,

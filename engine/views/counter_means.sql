@@ -15,7 +15,7 @@ WITH scrapes AS (
     SELECT
         sum(more) FILTER (detail = 'queue_seconds') / nullif(sum(more) FILTER (detail = 'queue_count'), 0) AS queue_s, sum(more) FILTER (detail = 'queue_count') AS queue_n,
         sum(more) FILTER (detail = 'inference_seconds') / nullif(sum(more) FILTER (detail = 'inference_count'), 0) AS served_s,
-        any_value(ev) FILTER (detail = 'queue_seconds') AS ev
+        min(ev) FILTER (detail = 'queue_seconds') AS ev
     FROM grown JOIN sound USING (server) HAVING count(DISTINCT server) = 1
 ), places AS (
     SELECT scope_id FROM main.scopes WHERE scope_id = 0

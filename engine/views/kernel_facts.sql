@@ -17,7 +17,7 @@ WITH every AS MATERIALIZED (
 ), lanes AS MATERIALIZED (
     SELECT *, row_number() OVER (ORDER BY scope_id, source_id, rank_of) AS lane, dense_rank() OVER (ORDER BY scope_id, source_id) AS recording
     FROM (
-        SELECT scope_id, source_id, rank_of, any_value(gpu) AS gpu, min(min(started_t)) OVER (PARTITION BY scope_id, source_id) AS zero
+        SELECT scope_id, source_id, rank_of, min(gpu) AS gpu, min(min(started_t)) OVER (PARTITION BY scope_id, source_id) AS zero
         FROM every GROUP BY scope_id, source_id, rank_of
     ) QUALIFY row_number() OVER (ORDER BY scope_id, source_id, rank_of) <= 9000
 ), chosen AS MATERIALIZED (

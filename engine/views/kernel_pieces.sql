@@ -16,7 +16,7 @@ WITH traces AS (
     SELECT *, CASE WHEN phase = lag(phase) OVER w AND began <= lag(ended) OVER w + 0.001 THEN 0 ELSE 1 END AS changes
     FROM told WHERE (SELECT count(DISTINCT source_id) FROM told) = 1 WINDOW w AS (ORDER BY began)
 ), one_server AS (
-    SELECT min(began) AS began, max(ended) AS ended, any_value(phase) AS phase
+    SELECT min(began) AS began, max(ended) AS ended, min(phase) AS phase
     FROM (SELECT *, sum(changes) OVER (ORDER BY began ROWS UNBOUNDED PRECEDING) AS stretch FROM marked) GROUP BY stretch
 ), cut AS (
     SELECT

@@ -16,9 +16,9 @@ WITH ranked AS (
     SELECT *, sum(CASE WHEN so_far >= began - 0.05 THEN 0 ELSE 1 END) OVER (ORDER BY began, ended ROWS UNBOUNDED PRECEDING) AS window_id FROM busy
 ), windows AS (
     SELECT
-        window_id::INTEGER AS window_id, any_value(origin) AS origin, min(began) AS began, max(ended) AS ended, max(n) AS n_max,
+        window_id::INTEGER AS window_id, min(origin) AS origin, min(began) AS began, max(ended) AS ended, max(n) AS n_max,
         sum(n * (ended - began)) / sum(ended - began) AS n_mean,
-        max(coalesce(c.uncertainty_s, 1) + blur_s) AS unc_s, any_value(source_id) AS source_id, coalesce(bool_or(c.estimated), FALSE) AS estimated
+        max(coalesce(c.uncertainty_s, 1) + blur_s) AS unc_s, min(source_id) AS source_id, coalesce(bool_or(c.estimated), FALSE) AS estimated
     FROM numbered LEFT JOIN main.clocks c USING (source_id) GROUP BY window_id
 ), in_steps AS (
     SELECT DISTINCT w.window_id

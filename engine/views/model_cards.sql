@@ -33,7 +33,7 @@ WITH seen AS (
         CASE WHEN NOT shared_ranks THEN copies_lo END AS copies_lo, CASE WHEN NOT shared_ranks THEN copies_hi END AS copies_hi
     FROM settings
 ), splits AS (
-    SELECT scope_id, any_value(value) AS split FROM main.config_in_scope WHERE key = 'split' GROUP BY scope_id
+    SELECT scope_id, min(value) AS split FROM main.config_in_scope WHERE key = 'split' GROUP BY scope_id
 ), room AS (
     -- the weights on the cards that were seen: where they do not fit, cards are missing in the files
     SELECT

@@ -7,7 +7,7 @@ WITH told AS (
         min(num_lo) FILTER (key = 'tensor_parallel') AS tp_lo, max(num_hi) FILTER (key = 'tensor_parallel') AS tp_hi,
         min(num_lo) FILTER (key = 'pipeline_parallel') AS pp_lo, max(num_hi) FILTER (key = 'pipeline_parallel') AS pp_hi,
         max(num_hi) FILTER (key = 'data_parallel') AS dp_hi,
-        any_value(value) FILTER (key = 'split') AS split, max(num_hi) FILTER (key = 'gpu.count') AS stated
+        min(value) FILTER (key = 'split') AS split, max(num_hi) FILTER (key = 'gpu.count') AS stated
     FROM main.config_in_scope GROUP BY scope_id
 )
 SELECT

@@ -27,8 +27,8 @@ WITH described AS (
     SELECT
         scope_id,
         -- servers of two models: whose name?
-        CASE WHEN count(DISTINCT name) FILTER (name IN (SELECT name FROM main.catalog_models)) <= 1 AND NOT (count(DISTINCT name) > 1 AND any_value(several)) THEN first(name) FILTER (name IS NOT NULL) END AS name,
-        CASE WHEN count(DISTINCT arch) = 1 THEN any_value(arch) END AS arch,
+        CASE WHEN count(DISTINCT name) FILTER (name IN (SELECT name FROM main.catalog_models)) <= 1 AND NOT (count(DISTINCT name) > 1 AND any_value(several)) THEN min(name) FILTER (name IS NOT NULL) END AS name,
+        CASE WHEN count(DISTINCT arch) = 1 THEN min(arch) END AS arch,
         CASE WHEN max(params_total_b) <= 1.02 * min(params_total_b) THEN median(params_total_b) END AS total_b,
         CASE WHEN max(params_active_b) <= 1.02 * min(params_active_b) THEN median(params_active_b) END AS active_b,
         CASE WHEN max(file_bytes) <= 1.02 * min(file_bytes) THEN median(file_bytes) END AS file_bytes,
@@ -55,7 +55,7 @@ WITH described AS (
 ), memory AS (
     SELECT
         scope_id, CASE WHEN max(bytes_hi) <= 1.02 * min(bytes_hi) THEN min(bytes_lo) END AS bytes_lo,
-        CASE WHEN max(bytes_hi) <= 1.02 * min(bytes_hi) THEN max(bytes_hi) END AS bytes_hi, any_value(ev) AS ev
+        CASE WHEN max(bytes_hi) <= 1.02 * min(bytes_hi) THEN max(bytes_hi) END AS bytes_hi, min(ev) AS ev
     FROM loads GROUP BY scope_id
 ), plain AS (
     SELECT scope_id, bool_and(lower(value) = 'none') AS at_16_bit FROM (
@@ -69,7 +69,7 @@ WITH described AS (
         any_value(num) FILTER (key = 'model.bits_per_weight') AS bpw,
         any_value(num) FILTER (key = 'model.layers') AS layers,
         any_value(num) FILTER (key = 'model.hidden') AS hidden,
-        any_value(value) FILTER (key = 'model.name') AS name,
+        min(value) FILTER (key = 'model.name') AS name,
         list(key || '=' || coalesce(printf('%g', num), value) ORDER BY key) FILTER (key LIKE 'model.%') AS stated,
         min({'source_id': source_id, 'line': line}, 2) FILTER (key LIKE 'model.%') AS ev
     FROM main.given

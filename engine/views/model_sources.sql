@@ -9,12 +9,12 @@ WITH described AS (
     UNION
     SELECT source_id, coalesce(run, 0) FROM main.server_config WHERE key IN ('weights_gib', 'weights_gib_per_rank', 'quantisation')
 ), families AS (
-    SELECT source_id, replace(any_value(server), 'ollama', 'llama.cpp') AS family FROM main.server_config GROUP BY source_id
+    SELECT source_id, replace(min(server), 'ollama', 'llama.cpp') AS family FROM main.server_config GROUP BY source_id
 ), own AS (
     SELECT
         s.scope_id, coalesce(bool_or(d.source_id IS NOT NULL), FALSE) AS named, coalesce(bool_or(d.sized), FALSE) AS sized,
         bool_and(NOT coalesce(l.booted, TRUE)) AS torn,
-        coalesce(bool_or(l.booted AND d.source_id IS NULL), FALSE) AS mixed, any_value(l.family) AS family, list(DISTINCT s.source_id) AS sources
+        coalesce(bool_or(l.booted AND d.source_id IS NULL), FALSE) AS mixed, min(l.family) AS family, list(DISTINCT s.source_id ORDER BY s.source_id) AS sources
     FROM main.scope_servers s LEFT JOIN described d USING (source_id, run) LEFT JOIN main.server_logs l USING (source_id) GROUP BY s.scope_id
 )
 SELECT sc.scope_id, c.source_id, c.run

@@ -33,7 +33,7 @@ WITH eval_rates AS (
         min({'source_id': source_id, 'line': line}, 2) FILTER (gen_tok_s > 0) AS ev
     FROM main.server_in_scope GROUP BY scope_id
 ), spec AS (
-    SELECT scope_id, any_value(value) FILTER (key = 'speculation') AS speculation, max(num_hi) FILTER (key = 'draft_tokens') AS draft_tokens
+    SELECT scope_id, min(value) FILTER (key = 'speculation') AS speculation, max(num_hi) FILTER (key = 'draft_tokens') AS draft_tokens
     FROM main.config_in_scope WHERE key IN ('speculation', 'draft_tokens') GROUP BY scope_id
 ), known AS (
     SELECT

@@ -4,7 +4,7 @@
 WITH served AS (
     SELECT DISTINCT scope_id, source_id FROM main.scope_servers
 ), families AS (
-    SELECT source_id, replace(any_value(server), 'ollama', 'llama.cpp') AS family FROM main.server_config
+    SELECT source_id, replace(min(server), 'ollama', 'llama.cpp') AS family FROM main.server_config
     WHERE source_id NOT IN (SELECT source_id FROM main.bench_steps) GROUP BY source_id
 ), told AS (
     FROM served

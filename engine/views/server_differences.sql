@@ -17,7 +17,7 @@ WITH grouped(key, factor, derived) AS (
         ('decode_log_interval'), ('split_devices'), ('layers_total'), ('server')
 ), settings AS MATERIALIZED (
     SELECT
-        c.source_id, coalesce(c.run, 0) AS run, g.factor, g.derived, c.key, any_value(coalesce(c.value, printf('%g', c.num))) AS value,
+        c.source_id, coalesce(c.run, 0) AS run, g.factor, g.derived, c.key, min(coalesce(c.value, printf('%g', c.num))) AS value,
             min(c.line) AS line
     FROM main.server_config c JOIN grouped g USING (key)
     WHERE c.origin = 'logged' GROUP BY ALL HAVING count(DISTINCT coalesce(c.value, printf('%g', c.num))) = 1
@@ -39,7 +39,7 @@ WITH grouped(key, factor, derived) AS (
     WHERE (a.source_id IN (SELECT source_id FROM main.bench_steps)) = (b.source_id IN (SELECT source_id FROM main.bench_steps))
     GROUP BY a.source_id, a.run, b.source_id, b.run
 ), rest AS (
-    SELECT source_id, coalesce(run, 0) AS run, key, any_value(coalesce(value, printf('%g', num))) AS value FROM main.server_config
+    SELECT source_id, coalesce(run, 0) AS run, key, min(coalesce(value, printf('%g', num))) AS value FROM main.server_config
     WHERE origin = 'logged' AND key NOT IN (SELECT key FROM grouped) AND key NOT IN (FROM follows)
     GROUP BY ALL HAVING count(DISTINCT coalesce(value, printf('%g', num))) = 1
 ), others AS (
@@ -47,7 +47,7 @@ WITH grouped(key, factor, derived) AS (
         count(*) FILTER (a.value <> b.value AND a.key = 'other_args') AS arguments
     FROM rest a JOIN rest b ON a.key = b.key AND (a.source_id, a.run) <> (b.source_id, b.run) GROUP BY ALL
 ), words AS (
-    SELECT source_id, run, any_value(value) FILTER (key = 'eager') AS eager, any_value(value) FILTER (key = 'custom_all_reduce') AS reduces
+    SELECT source_id, run, min(value) FILTER (key = 'eager') AS eager, min(value) FILTER (key = 'custom_all_reduce') AS reduces
     FROM settings WHERE key IN ('eager', 'custom_all_reduce') GROUP BY ALL
 )
 SELECT

@@ -6,7 +6,7 @@ WITH told AS (
     WHERE key IN ('slots', 'slots_per_engine') AND num IS NOT NULL AND source_id NOT IN (SELECT source_id FROM main.bench_steps)
 ), own AS (
     SELECT
-        source_id, run, any_value(server) AS server,
+        source_id, run, min(server) AS server,
         min(num) FILTER (key = 'slots') AS slots_lo, max(num_hi) FILTER (key = 'slots') AS slots_hi,
         min(num) FILTER (key = 'slots_per_engine') AS engine_lo, max(num_hi) FILTER (key = 'slots_per_engine') AS engine_hi,
         CASE WHEN bool_or(origin = 'estimated') THEN 'estimated' WHEN bool_or(origin = 'default') THEN 'default' ELSE 'logged' END AS origin,
@@ -14,10 +14,10 @@ WITH told AS (
     FROM told GROUP BY source_id, run HAVING count(*) FILTER (key = 'slots') > 0
 ), alone AS (
     SELECT server, any_value(slots_lo) AS slots_lo, any_value(slots_hi) AS slots_hi, any_value(engine_lo) AS engine_lo, any_value(engine_hi) AS engine_hi,
-        any_value(origin) AS origin, any_value(ev) AS ev
+        min(origin) AS origin, min(ev) AS ev
     FROM own GROUP BY server HAVING count(*) = 1
 ), runs AS (
-    SELECT source_id, coalesce(run, 0) AS run, any_value(server) AS server FROM (
+    SELECT source_id, coalesce(run, 0) AS run, min(server) AS server FROM (
         SELECT source_id, run, server FROM main.server_samples UNION ALL SELECT source_id, run, server FROM main.requests WHERE origin = 'server'
     ) GROUP BY ALL
 ), given AS (

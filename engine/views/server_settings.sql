@@ -7,7 +7,7 @@ WITH cards AS (
             WHEN min(memory_mib) >= 70 * 1024 AND count(name) = count(*) AND NOT bool_or(lower(name) LIKE '%a100%') THEN 'high'
             WHEN min(memory_mib) >= 70 * 1024 AND bool_and(lower(name) LIKE '%a100%') THEN 'low'
         END AS which
-    FROM (SELECT max(memory_mib) AS memory_mib, any_value(name) AS name FROM main.gpus GROUP BY host, gpu) HAVING count(memory_mib) = count(*)
+    FROM (SELECT max(memory_mib) AS memory_mib, min(name) AS name FROM main.gpus GROUP BY host, gpu) HAVING count(memory_mib) = count(*)
 ), either AS (
     SELECT c.*, server = 'vllm' AND key IN ('slots', 'slots_per_engine') AND c.origin = 'default' AND num_hi = 4 * num AS open FROM main.server_config c
 )

@@ -2,7 +2,7 @@
 -- slots that its requests were seen in are a lower bound; with only the family known (llama.cpp, build unknown) it is 1 or 4, and that is
 -- an estimate.
 WITH family AS (
-    SELECT scope_id, any_value(value) AS server, any_value(ev) AS ev FROM main.config_in_scope WHERE key = 'server' GROUP BY scope_id
+    SELECT scope_id, min(value) AS server, min(ev) AS ev FROM main.config_in_scope WHERE key = 'server' GROUP BY scope_id
 ), seen AS (
     SELECT scope_id, num_lo, origin, ev FROM main.config_in_scope WHERE key = 'slots_seen' AND num_lo > 1
 )
