@@ -9,20 +9,22 @@ WITH described AS (
 ), models_seen AS (
     SELECT
         scope_id, coalesce(max(params_total_b) > 1.02 * min(params_total_b), FALSE) OR coalesce(max(layers) > min(layers), FALSE) OR coalesce(max(hidden) > min(hidden), FALSE)
-            OR coalesce(max(file_bytes) > 1.02 * min(file_bytes), FALSE) AS several
+            OR coalesce(max(file_bytes) > 1.02 * min(file_bytes), FALSE) AS several,
+        count(*) FILTER (sized) AS sized, count(params_active_b) AS n_params_active_b, count(params_total_b) AS n_params_total_b, count(file_bytes) AS n_file_bytes,
+        count(bits_per_weight) AS n_bits_per_weight, count(experts) AS n_experts, count(kv_bytes_per_token) AS n_kv_bytes_per_token, count(vocab) AS n_vocab, count(tied_embedding) AS n_tied_embedding
     FROM described GROUP BY scope_id
 ), logged AS (
     -- of two models, a fact that one file lacks may be the other's alone
     SELECT d.* REPLACE (
-        CASE WHEN several AND count(params_active_b) OVER own < count(*) FILTER (sized) OVER own THEN NULL ELSE params_active_b END AS params_active_b,
-        CASE WHEN several AND count(params_total_b) OVER own < count(*) FILTER (sized) OVER own THEN NULL ELSE params_total_b END AS params_total_b,
-        CASE WHEN several AND count(file_bytes) OVER own < count(*) FILTER (sized) OVER own THEN NULL ELSE file_bytes END AS file_bytes,
-        CASE WHEN several AND count(bits_per_weight) OVER own < count(*) FILTER (sized) OVER own THEN NULL ELSE bits_per_weight END AS bits_per_weight,
-        CASE WHEN several AND count(experts) OVER own < count(*) FILTER (sized) OVER own THEN NULL ELSE experts END AS experts,
-        CASE WHEN several AND count(kv_bytes_per_token) OVER own < count(*) FILTER (sized) OVER own THEN NULL ELSE kv_bytes_per_token END AS kv_bytes_per_token,
-        CASE WHEN several AND count(vocab) OVER own < count(*) FILTER (sized) OVER own THEN NULL ELSE vocab END AS vocab,
-        CASE WHEN several AND count(tied_embedding) OVER own < count(*) FILTER (sized) OVER own THEN NULL ELSE tied_embedding END AS tied_embedding
-    ), several FROM described d JOIN models_seen USING (scope_id) WINDOW own AS (PARTITION BY scope_id) ORDER BY source_id, line
+        CASE WHEN several AND n_params_active_b < n.sized THEN NULL ELSE d.params_active_b END AS params_active_b,
+        CASE WHEN several AND n_params_total_b < n.sized THEN NULL ELSE d.params_total_b END AS params_total_b,
+        CASE WHEN several AND n_file_bytes < n.sized THEN NULL ELSE d.file_bytes END AS file_bytes,
+        CASE WHEN several AND n_bits_per_weight < n.sized THEN NULL ELSE d.bits_per_weight END AS bits_per_weight,
+        CASE WHEN several AND n_experts < n.sized THEN NULL ELSE d.experts END AS experts,
+        CASE WHEN several AND n_kv_bytes_per_token < n.sized THEN NULL ELSE d.kv_bytes_per_token END AS kv_bytes_per_token,
+        CASE WHEN several AND n_vocab < n.sized THEN NULL ELSE d.vocab END AS vocab,
+        CASE WHEN several AND n_tied_embedding < n.sized THEN NULL ELSE d.tied_embedding END AS tied_embedding
+    ), several FROM described d JOIN models_seen n USING (scope_id) ORDER BY source_id, line
 ), one AS (
     SELECT
         scope_id,
