@@ -582,3 +582,12 @@ def test_records_whose_time_has_no_year(key: str, printed: str, seconds: float) 
     ):
         (row,) = table(text)
         assert (row["running"], row["time"]) == (4.0, seconds)
+
+
+@pytest.mark.parametrize("who", ["metrics.log: ", "loggers.log: Engine 001: "])
+def test_behind_the_header_of_dynamo(who: str) -> None:
+    text = "".join(f"2025-05-13T13:47:{s}.069Z  INFO {who}{BODY}   \n" for s in (39, 49))
+    rows = table(text)
+    assert [(r["running"], r["gen_tok_s"], r["time"]) for r in rows] == [(4.0, 2.5, 1747144059.069), (4.0, 2.5, 1747144069.069)]
+    assert table(f"she wrote INFO {who}{BODY}\n") == []
+    assert len(table(stats() * 9 + f" INFO {who}{BODY}\n")) == 9  # beside vLLM's own lines it is a quotation
