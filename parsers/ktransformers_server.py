@@ -12,7 +12,7 @@ Tables
 
 Traps
 - The prompt rate is that of the whole prompt; a cached prefix is not told apart.
-- `local_chat` prints `prompt eval rate:` lines, which are those of another tool: they are not read here.
+- `local_chat` prints `prompt eval rate:` lines, which llama-cli-timings reads.
 """
 
 from __future__ import annotations
