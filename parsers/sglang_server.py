@@ -13,9 +13,10 @@ Tables
   - running: on decode lines `#running-req`. Prefill lines print the running requests without those of the line, so there it is
     `#running-req` plus `#new-seq`: the requests in service during that step. A limit is only reached on decode lines.
   - waiting: `#queue-req`, per rank, after the step was scheduled. On a decode node of a server that is split into prefill and decode also
-    the requests that wait for cache or for its transfer (`#prealloc-req`, `#transfer-req`), on a prefill node those before the bootstrap.
-  - kv_usage: `token usage` (already 0..1); NULL on a decode line whose running requests hold `#token: 0`: nobody counted. Hybrid models have several pools (full, swa, mamba): the fullest one, because the server
-    admits and retracts by whichever runs out first.
+    the requests that wait for cache (`#prealloc-req`, `#retracted-req`), on a prefill node those before the bootstrap. `#transfer-req` may be
+    requests that the other half is working on: not counted, and where nobody else waits the number is unknown.
+  - kv_usage: `token usage` (already 0..1); NULL on a decode line whose running requests hold `#token: 0`: nobody counted. Hybrid models
+    have several pools (full, swa, mamba): the fullest one, because the server admits and retracts by whichever runs out first.
   - gen_tok_s: tokens since the decode line before over the wall time since then. It is NULL where that time holds idle time or cannot be
     known not to: the first decode line of a rank, one after a prefill line that found nothing running, one after a gap (more
     than 10 s and five times the distance before). Prefill work while other requests run stays in: that is what the streams got.
@@ -78,9 +79,10 @@ _BATCH: dict[str, Field] = {
     **_WHO,
     "running_n": Num(r"(?:[.,] +#running-req: |[.,] +#running_req: )(\d+)"),
     "queue_n": Num(r"[.,] +#(?:queue-req|remaining_req): (\d+)"),
-    # halves of a split server: requests that wait for the bootstrap, for cache of their own, or for the transfer of it
+    # halves of a split server: requests that wait for the bootstrap, for cache of their own (again), or for what the other half does
     "boot_n": Num(r"[.,] +#(?:unbootstrapped-req|bootstrap-req): (\d+)"),
     "prealloc_n": Num(r"[.,] +#prealloc-req: (\d+)"),
+    "retracted_n": Num(r"[.,] +#retracted-req: (\d+)"),
     "transfer_n": Num(r"[.,] +#transfer-req: (\d+)"),
     "held": Int(r"[.,] +#(?:full )?token: (\d+)"),
     "usage": Num(rf"[.,] +token usage: {_SHARE}"),
@@ -357,6 +359,7 @@ FROM own
 _SAMPLES = """
 WITH batches AS (
     SELECT *, coalesce(running_n, mixed_n) AS others,
+        queue_n + coalesce(boot_n, 0) + coalesce(prealloc_n, 0) + coalesce(retracted_n, 0) AS queued,
         sum(CASE WHEN kind = 'prefill' AND coalesce(running_n, mixed_n, 0) = 0 THEN 1 ELSE 0 END) OVER ranked AS wakings,
         lag(kind) OVER ranked AS kind_before
     FROM own WHERE kind IN ('decode', 'prefill') WINDOW ranked AS (PARTITION BY run, who ORDER BY line)
@@ -370,7 +373,8 @@ WITH batches AS (
 SELECT line, t AS time, 'sglang' AS server, dp AS engine, who AS rank, run,
     CASE WHEN mixed_n IS NOT NULL THEN 'mixed' ELSE kind END AS phase,
     CASE WHEN kind = 'decode' THEN running_n ELSE others + seqs END AS running,
-    queue_n + coalesce(boot_n, 0) + coalesce(prealloc_n, 0) + coalesce(transfer_n, 0) AS waiting,
+    -- a request in the transfer may wait, or be at work in the other half
+    CASE WHEN queued > 0 OR coalesce(transfer_n, 0) = 0 THEN queued END AS waiting,
     CASE WHEN kind = 'decode' AND held = 0 AND running_n > 0 THEN NULL -- requests that hold no token: the cache was not counted
         WHEN usage_full IS NULL THEN usage
         WHEN queue_n IS NOT NULL THEN greatest(usage_full, usage_swa, usage_mamba) END AS kv_usage, -- a cut line may lack a pool

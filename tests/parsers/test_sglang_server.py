@@ -154,7 +154,13 @@ def test_prefill_decode_split_servers() -> None:
         "#transfer-req: 7, #retracted-req: 0, cuda graph: True, gen throughput (token/s): 55.20, #queue-req: 1\n"
     )
     (row,) = samples(text)
-    assert (row["running"], row["waiting"], row["kv_usage"]) == (2.0, 30.0, 0.04)
+    assert (row["running"], row["waiting"], row["kv_usage"]) == (2.0, 23.0, 0.04), (
+        "what is in the transfer may be at work in the other half"
+    )
+    assert samples(text.replace("#retracted-req: 0", "#retracted-req: 2"))[0]["waiting"] == 25.0
+    nobody = text.replace("#prealloc-req: 22", "#prealloc-req: 0").replace("#queue-req: 1", "#queue-req: 0")
+    assert samples(nobody)[0]["waiting"] is None
+    assert samples(nobody.replace("#transfer-req: 7", "#transfer-req: 0"))[0]["waiting"] == 0
 
 
 RETRACTIONS = [
