@@ -8,7 +8,8 @@ without a trailing comma, with the token fields of hybrid models; with the heade
 (`2025-07-07T19:28:40.901Z  INFO scheduler.log_decode_stats: Decode batch. #`) in the place of the time. Fields are found by name; an absent one is NULL.
 
 Tables
-- `server_samples`: one row per batch line and rank, never summed over ranks. rank: the rank words of the prefix as printed, for example
+- `server_samples`: one row per batch line and rank, never summed over ranks; of a pipeline one stage (all print the same requests).
+  rank: the rank words of the prefix as printed, for example
   `DP6 TP6 EP6` (`GPU0` for the oldest form). engine: the DP number. phase: decode, prefill or mixed.
   - running: on decode lines `#running-req`. Prefill lines print the running requests without those of the line, so there it is
     `#running-req` plus `#new-seq`: the requests in service during that step. A limit is only reached on decode lines.
@@ -71,6 +72,7 @@ _WHO: dict[str, Field] = {
     "traced": Text(r"^ *(INFO|WARN) +[\w.:]+: "),
     "rank": Text(rf"{_RANKS}((?:[A-Z_]+\d+ ?)+)(?:[\w.]+:\d+)?\] "),
     "dp": Int(rf"{_RANKS}(?:[A-Z_]+\d+ )*?DP(\d+)[ \]]"),
+    "stage": Int(rf"{_RANKS}(?:[A-Z_]+\d+ )*?PP(\d+)[ \]]"),
     "card": Int(rf"{_START}\[gpu(?:_id)?=(\d+)\] "),
     "pid": Int(rf"^{_BAR}(?:\([^()]*\) ?)*?\([^()]*\bpid=(\d+)[^()]*\) ?(?:\[|[A-Z])"),
 }
@@ -356,13 +358,18 @@ days AS (
 FROM own
 """
 
+# The stages of a pipeline print the same requests: the stage with the most lines stands for its replica.
 _SAMPLES = """
-WITH batches AS (
+WITH lines AS (
+    SELECT *, count(*) OVER (PARTITION BY run, dp, stage) AS n FROM own WHERE kind IN ('decode', 'prefill')
+), one_stage AS (
+    SELECT * FROM lines QUALIFY stage IS NOT DISTINCT FROM first_value(stage) OVER (PARTITION BY run, dp ORDER BY n DESC, stage)
+), batches AS (
     SELECT *, coalesce(running_n, mixed_n) AS others,
         queue_n + coalesce(boot_n, 0) + coalesce(prealloc_n, 0) + coalesce(retracted_n, 0) AS queued,
         sum(CASE WHEN kind = 'prefill' AND coalesce(running_n, mixed_n, 0) = 0 THEN 1 ELSE 0 END) OVER ranked AS wakings,
         lag(kind) OVER ranked AS kind_before
-    FROM own WHERE kind IN ('decode', 'prefill') WINDOW ranked AS (PARTITION BY run, who ORDER BY line)
+    FROM one_stage WINDOW ranked AS (PARTITION BY run, who ORDER BY line)
 ), spaced AS (
     SELECT *, lag(line) OVER same AS line_before, lag(wakings) OVER same AS wakings_before, t - lag(t) OVER same AS dt
     FROM batches WINDOW same AS (PARTITION BY run, who, kind ORDER BY line)
@@ -488,7 +495,7 @@ SELECT line, 'server' AS origin, 'sglang' AS server, dp AS engine, run, 'line ' 
     res AS resolution_s, queue_ms, prefill_ms AS prompt_ms, post_ms AS decode_ms, output_n AS output_tokens,
     CASE WHEN cached_n <= input_n THEN input_n - cached_n END AS prompt_tokens, cached_n AS cached_tokens
 FROM own WHERE kind = 'request' AND queue_ms + forward_ms < 86400000 -- early builds print the time since 1970 where a stamp is missing
-ORDER BY line
+QUALIFY stage IS NOT DISTINCT FROM min(stage) OVER (PARTITION BY run, dp) ORDER BY line
 """
 
 _MODELS = """

@@ -422,3 +422,10 @@ def test_progress_bars_that_stand_in_front_of_a_line() -> None:
     bar = "Capturing batches (bs=1 avail_mem=23.02 GB):  98%|#### | Capturing batches (bs=1 avail_mem=23.02 GB): 100%|#### | "
     (row,) = samples(bar + decode(7))
     assert (row["running"], row["rank"], row["time"]) == (4, "TP0", 1756720807.0)
+
+
+def test_the_stages_of_a_pipeline_are_one_replica() -> None:
+    both = "".join(decode(s, running=s, rank=f" DP{dp} PP{pp} TP0") for s in (3, 9) for dp in (0, 1) for pp in (0, 1, 2))
+    assert [(r["rank"], r["running"]) for r in samples(both)] == [(f"DP{dp} PP0 TP0", s) for s in (3, 9) for dp in (0, 1)]
+    late = "".join(decode(s, rank=f" PP{pp}") for s in (3, 9) for pp in (1, 2))
+    assert [r["rank"] for r in samples(late + decode(11, rank=" PP2"))] == ["PP2", "PP2", "PP2"]
