@@ -37,6 +37,7 @@ Traps
 - Prompt throughput counts a prompt when its prefill ends.
 - A version guessed from the line number of the source file is `estimated`: forks differ.
 - A request line quotes prompts: nothing behind the words `Received request` is read.
+- Xinference runs the engine inside itself: the settings it hands over stand in its own line (`Loading NAME with following model config: {...}`).
 - Dynamo prints the statistics of its workers behind a header of its own (`2025-05-13T13:47:39.069Z  INFO metrics.log: Avg ...`).
 - Access and start-up lines of uvicorn look alike in every Python server and in routers in front: only those with the API server's prefix
   (0.10.1 and later) are read here; bare ones by uvicorn-access. Older logs are loaded when they announce their HTTP server.
@@ -274,6 +275,20 @@ _CONFIG_LINES = (
             "offload": Num(r"[ '(]cpu_offload_gb'?[=:] ?(\d+(?:\.\d+)?)"),
             "device": Text(r"[ '(]device'?[=:] ?'([a-z]+)'"),
             "attention": Text(r"[ '(]attention_backend'?[=:] ?'?([A-Z]\w{2,39})"),
+        },
+    ),
+    # Xinference hands its own settings to an engine inside itself, which prints none of them
+    Line(
+        "args",
+        into="server_config*",
+        anchor="with following model config: {",
+        after=r"^(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d+ )?xinference\.model\.llm\.vllm[\w.]* \d+ (?:INFO|DEBUG) +Loading [\w.-]+ $",
+        fields={
+            "tp": Int(r"[{ ]'tensor_parallel_size': (\d+)"),
+            "seqs": Int(r"[{ ]'max_num_seqs': (\d+)"),
+            "ctx": Int(r"[{ ]'max_model_len': (\d+)"),
+            "util": Num(r"[{ ]'gpu_memory_utilization': (\d?\.\d+|1)"),
+            "block_size": Int(r"[{ ]'block_size': (\d+)"),
         },
     ),
     Line(
