@@ -50,7 +50,9 @@ PEELERS: tuple[Peeler, ...] = (
     Peeler("spinner", r"^[\x{2800}-\x{28FF}]\s+", whole=False),
     Peeler("interrupt", r"^(?:\^C)+", whole=False),
     Peeler("dots", r"^\.{5,}", whole=False),
+    Peeler("code fence", r"^`{3}", whole=False),  # code that begins on the line of its fence
     Peeler("compose", r"^(?P<key>[A-Za-z0-9][A-Za-z0-9_.-]*) +\| ?"),
+    Peeler("podman compose", r"^\[(?P<key>[A-Za-z0-9][A-Za-z0-9_.-]*)\] +\| ?"),
     Peeler("kubectl --prefix", r"^\[pod/(?P<key>[^\]\s]+)\] "),
     # shells of GitLab and GitHub, exports of Grafana and logcli, CloudWatch's tail, syslog servers: a time with more than a blank behind it
     Peeler("gitlab", rf"^(?P<time>{_RFC3339}) \d\d[OE][+ ]?", "utc", rare=True),

@@ -6,18 +6,18 @@ Versions 0.2: `2025-02-21 04:44:54,330 INFO /.../base.py[64]: Performance(T/s): 
 decode e`, with or without time and level, or the message alone as people paste it.
 
 Tables
-- `requests` (origin server): prompt_ms, decode_ms as printed. prompt_tokens and output_tokens: rate times time where that is a whole number
-  (no line prints a count). finished_at: the time of the line, where it has one; first_token_at and started_at: counted back from it
+- `requests` (origin server): prompt_ms, decode_ms as printed. prompt_tokens and output_tokens: rate times time where that can be one whole
+  number only (no line prints a count; later builds round the rate and the time). finished_at: the time of the line, where it has one; first_token_at and started_at: counted back from it
   (tokenising comes before started_at). What waited before is not in the log.
 
 Traps
 - The prompt rate is that of the whole prompt; a cached prefix is not told apart.
-- `local_chat` prints `prompt eval rate:` lines, which are those of another tool: they are not read here.
+- `local_chat` prints `prompt eval rate:` lines, which llama-cli-timings reads.
 """
 
 from __future__ import annotations
 
-from ..engine.line_format import Line, LineFormat, Num, Sample, Stamp
+from ..engine.line_format import Line, LineFormat, Num, Sample, Stamp, Text
 
 _N = r"(\d+(?:\.\d+)?(?:e[+-]?\d+)?)"
 _ANY = r"[\d.e+-]+"
@@ -33,19 +33,28 @@ _LINES = (
             "decode_rate": Num(rf"\(T/s\): prefill {_ANY}, decode {_N}\. "),
             "prefill_s": Num(rf"Time\(s\): tokenize {_ANY}, prefill {_N},"),
             "decode_s": Num(rf"Time\(s\): tokenize {_ANY}, prefill {_ANY}, decode {_N}"),
+            "rounded": Text(r"\(T/s\): (prefill) \d+\.\d\d, decode \d+\.\d\d\. Time\(s\): tokenize \d+\.\d{3}, "),
         },
         need=("prefill_rate", "decode_rate", "prefill_s", "decode_s"),
     ),
 )
 
+# How far a product may lie from a whole number: nothing where all digits are printed, what two decimals of the rate and three of the time leave
+# open where they are rounded. A count is known where no other whole number lies within.
 _REQUESTS = """
-WITH counted AS (
-    SELECT *, prefill_rate * prefill_s AS prompt_n, decode_rate * decode_s AS output_n FROM staged
+WITH products AS (
+    SELECT *, prefill_rate * prefill_s AS prompt_n, decode_rate * decode_s AS output_n,
+        0.01 + CASE WHEN rounded IS NULL THEN 0 ELSE 0.005 * prefill_s + 0.0005 * prefill_rate END AS prompt_open,
+        0.01 + CASE WHEN rounded IS NULL THEN 0 ELSE 0.005 * decode_s + 0.0005 * decode_rate END AS output_open
+    FROM staged
+), counted AS (
+    SELECT *, prompt_open < 0.5 AND abs(prompt_n - round(prompt_n)) < prompt_open AS prompt_known,
+        output_open < 0.5 AND abs(output_n - round(output_n)) < output_open AS output_known
+    FROM products
 )
 SELECT line, 'server' AS origin, 'ktransformers' AS server, run, 'line ' || CAST(line AS VARCHAR) AS request,
     t - decode_s - prefill_s AS started_at, t - decode_s AS first_token_at, t AS finished_at, res AS resolution_s,
-    CASE WHEN abs(prompt_n - round(prompt_n)) < 0.01 THEN round(prompt_n) END AS prompt_tokens,
-    CASE WHEN abs(output_n - round(output_n)) < 0.01 THEN round(output_n) END AS output_tokens,
+    CASE WHEN prompt_known THEN round(prompt_n) END AS prompt_tokens, CASE WHEN output_known THEN round(output_n) END AS output_tokens,
     prefill_s * 1000 AS prompt_ms, decode_s * 1000 AS decode_ms, 'ok' AS status
 FROM counted ORDER BY line
 """
@@ -78,6 +87,12 @@ PARSER = LineFormat(
                     },
                 ]
             },
+        ),
+        Sample(  # rounded: of the long answer the tokens are not known
+            text="2025-05-01 09:00:00,000 INFO /srv/ktransformers/server/backend/interfaces/balance_serve.py[123]: Performance(T/s): "
+            "prefill 75.32, decode 9.62. Time(s): tokenize 0.011, prefill 3.120, decode 141.580\n",
+            versions="rounded, 2025",
+            rows={"requests": [{"prompt_tokens": 235, "output_tokens": None, "prompt_ms": 3120, "decode_ms": 141580}]},
         ),
         Sample(  # the later back end prints neither time nor level
             text="/srv/ktransformers/server/backend/interfaces/balance_serve.py[97]: Performance(T/s): prefill 40.0, decode 8.0. "

@@ -6,7 +6,7 @@ What it reads, alone or inside other text:
 - The server of builds 1413 to 2258: `print_timings:` with `slot N is processing [task id: M]` and `slot N released (...)`.
 - KoboldCpp's line per reply, `CtxLimit:231/4096, Amt:100/100, Init:0.00s, Process:0.52s (...), Generate:3.01s (...), Total:3.53s`, and
   its shapes of 2023, 2024 and 2026 (`ContextLimit: 231/4096, Processing:0.52s (3.9ms/T), Generation:...`, `Time Taken - Processing:...`).
-- The block that `ollama run --verbose` prints after an answer.
+- The block that `ollama run --verbose` prints after an answer, and that of KTransformers' `local_chat`: the same lines without a total.
 - The totals of `llama-parallel`.
 
 Tables
@@ -30,7 +30,7 @@ Traps
 
 from __future__ import annotations
 
-from ..engine.line_format import Field, Int, Line, LineFormat, Num, Sample, Stamp, go_duration, go_seconds
+from ..engine.line_format import Field, Int, Line, LineFormat, Num, Sample, Stamp, Text, go_duration, go_seconds
 
 _TOOL = r"^(?:llama_print_timings|llama_perf_context_print|common_perf_print): +$"
 _EARLY = r"^print_timings: +$"
@@ -59,6 +59,8 @@ def _timings(who: str, after: str, counted: str) -> tuple[Line, ...]:
     )
 
 
+# Go prints minutes and at most nine decimals; Python all of them
+_EVAL: dict[str, Field] = {**_duration("eval duration"), "python": Text(r"eval duration: +\d+\.\d{10,}(s)\s*$")}
 _TOTAL: dict[str, Int | Num] = {"total_n": Int(r"tokens: +(\d+), speed: "), "speed": Num(r"speed: +([\d.]+) t/s")}
 _LINES = (
     # tools that decode many sequences at once, or none
@@ -161,12 +163,12 @@ _LINES = (
         fields={"n": Int(r"count: +(\d+) token")},
         need=("n",),
     ),
-    Line("verbose prompt", into="requests*", anchor="prompt eval duration: ", after=_LIST, fields=_duration("eval duration")),
+    Line("verbose prompt", into="requests*", anchor="prompt eval duration: ", after=_LIST, fields=_EVAL),
     Line(
         "verbose prompt rate", into="requests*", anchor="prompt eval rate: ", after=_LIST, fields={"rate": Num(r"rate: +([\d.]+) tokens/s")}
     ),
     Line("verbose decode n", into="requests*", anchor="eval count: ", after=_LIST, fields={"n": Int(r"count: +(\d+) token")}, need=("n",)),
-    Line("verbose decode", into="requests*", anchor="eval duration: ", after=_LIST, fields=_duration("eval duration")),
+    Line("verbose decode", into="requests*", anchor="eval duration: ", after=_LIST, fields=_EVAL),
     Line(
         "verbose rate",
         into="requests*",
@@ -246,6 +248,16 @@ WITH seconds AS (
         max(rate) FILTER (kind = 'verbose rate') AS rate
     FROM verbose_blocks WHERE b > 0 GROUP BY run, b HAVING max(line) - min(line) <= 16 AND count(*) <= 8
         AND count(DISTINCT kind) = count(*)
+), chat_blocks AS (
+    SELECT *, sum(CASE WHEN kind = 'verbose prompt n' THEN 1 ELSE 0 END) OVER (PARTITION BY run ORDER BY line) AS b
+    FROM seconds WHERE kind LIKE 'verbose %'
+), chats AS (
+    -- the same six lines without a total, in the numbers of Python
+    SELECT run, min(line) AS line, max(n) FILTER (kind = 'verbose prompt n') AS prompt_n, max(took) FILTER (kind = 'verbose prompt') AS prompt_s,
+        max(n) FILTER (kind = 'verbose decode n') AS output_n, max(took) FILTER (kind = 'verbose decode') AS decode_s,
+        max(rate) FILTER (kind = 'verbose rate') AS rate
+    FROM chat_blocks WHERE b > 0 GROUP BY run, b HAVING max(line) - min(line) = 5 AND count(*) = 6 AND count(DISTINCT kind) = 6
+        AND count(python) = 2
 )
 SELECT line, 'server' AS origin, 'llama.cpp' AS server, run, CAST(run AS VARCHAR) || ':' || coalesce(CAST(task AS VARCHAR), 'line '
     || CAST(line AS VARCHAR)) AS request, CAST(slot AS INTEGER) AS slot, CAST(NULL AS DOUBLE) AS started_at,
@@ -265,6 +277,10 @@ SELECT line, 'client', 'ollama', run, CAST(run AS VARCHAR) || ':line ' || CAST(l
     -- runners up to 0.12.6 print the time of the prompt's last batch alone: the rest of a longer prompt would pass for waiting
     CASE WHEN total_s >= load_s + prompt_s + decode_s AND prompt_n <= 512 THEN (total_s - load_s - prompt_s - decode_s) * 1000 END, total_s, 'ok'
 FROM answers WHERE output_n > 0 AND decode_s > 0 AND rate > 0 AND abs(output_n / decode_s - rate) <= 0.01 * rate + 0.01
+UNION ALL
+SELECT line, 'server', 'ktransformers', run, CAST(run AS VARCHAR) || ':line ' || CAST(line AS VARCHAR), NULL, NULL, NULL, NULL,
+    prompt_n, output_n, prompt_s * 1000, decode_s * 1000, output_n, NULL, NULL, 'ok'
+FROM chats WHERE output_n > 0 AND decode_s > 0 AND rate > 0 AND abs(output_n / decode_s - rate) <= 0.001 * rate
 ORDER BY line
 """
 
@@ -359,6 +375,15 @@ prompt eval rate:     10.50 tokens/s
 eval count:           600 token(s)
 eval duration:        1m0s
 eval rate:            10.00 tokens/s
+"""
+
+_SAMPLE_CHAT = """\
+prompt eval count:    16 token(s)
+prompt eval duration: 3.2000000476837158s
+prompt eval rate:     4.999999925494195 tokens/s
+eval count:           300 token(s)
+eval duration:        120.00000190734863s
+eval rate:            2.4999999602635707 tokens/s
 """
 
 _SAMPLE_PARALLEL = """\
@@ -471,6 +496,24 @@ PARSER = LineFormat(
                         "output_tokens": 600.0,
                         "decode_ms": 60000.0,
                         "queue_ms": 399.5,
+                    }
+                ]
+            },
+        ),
+        Sample(
+            text=_SAMPLE_CHAT,
+            versions="KTransformers 0.2, local_chat",
+            rows={
+                "requests": [
+                    {
+                        "origin": "server",
+                        "server": "ktransformers",
+                        "prompt_tokens": 16.0,
+                        "output_tokens": 300.0,
+                        "prompt_ms": 3200.0000476837158,
+                        "decode_ms": 120000.00190734863,
+                        "queue_ms": None,
+                        "latency_s": None,
                     }
                 ]
             },

@@ -4,17 +4,20 @@ How to get one: `python -m sglang.launch_server ... 2>&1 | tee server.log`, `doc
 
 Versions. `new fill batch.` (0.1), `[gpu=0] Decode batch.` (0.1.17 to 0.2), `[04:40:55 TP0] Decode batch.` (to 0.3.3: a time without a
 date), `[2025-02-27 04:46:39 TP0] Decode batch. #`, `Decode batch [N], #` (0.5.4) and `Decode batch, #` (from 0.5.4.post1), with and
-without a trailing comma, with the token fields of hybrid models. Fields are found by name; an absent one is NULL.
+without a trailing comma, with the token fields of hybrid models; with the header of another formatter or of Dynamo
+(`2025-07-07T19:28:40.901Z  INFO scheduler.log_decode_stats: Decode batch. #`) in the place of the time. Fields are found by name; an absent one is NULL.
 
 Tables
-- `server_samples`: one row per batch line and rank, never summed over ranks. rank: the rank words of the prefix as printed, for example
+- `server_samples`: one row per batch line and rank, never summed over ranks; of a pipeline one stage (all print the same requests).
+  rank: the rank words of the prefix as printed, for example
   `DP6 TP6 EP6` (`GPU0` for the oldest form). engine: the DP number. phase: decode, prefill or mixed.
   - running: on decode lines `#running-req`. Prefill lines print the running requests without those of the line, so there it is
     `#running-req` plus `#new-seq`: the requests in service during that step. A limit is only reached on decode lines.
   - waiting: `#queue-req`, per rank, after the step was scheduled. On a decode node of a server that is split into prefill and decode also
-    the requests that wait for cache or for its transfer (`#prealloc-req`, `#transfer-req`), on a prefill node those before the bootstrap.
-  - kv_usage: `token usage` (already 0..1). Hybrid models have several pools (full, swa, mamba): the fullest one, because the server
-    admits and retracts by whichever runs out first.
+    the requests that wait for cache (`#prealloc-req`, `#retracted-req`), on a prefill node those before the bootstrap. `#transfer-req` may be
+    requests that the other half is working on: not counted, and where nobody else waits the number is unknown.
+  - kv_usage: `token usage` (already 0..1); NULL on a decode line whose running requests hold `#token: 0`: nobody counted. Hybrid models
+    have several pools (full, swa, mamba): the fullest one, because the server admits and retracts by whichever runs out first.
   - gen_tok_s: tokens since the decode line before over the wall time since then. It is NULL where that time holds idle time or cannot be
     known not to: the first decode line of a rank, one after a prefill line that found nothing running, one after a gap (more
     than 10 s and five times the distance before). Prefill work while other requests run stays in: that is what the streams got.
@@ -22,7 +25,7 @@ Tables
   - new_tokens, cached_tokens: of this line. One line per chunk. prefix_hit: the old `cache hit rate`, over the life of the server.
 - `requests` (origin server, `--enable-request-time-stats-logging`): one row per finished request of a server that is not split. Times
   are those of the line, minus the printed durations. prompt_tokens are the computed ones (NULL where the line names no cached ones).
-- `server_events`: retract (value: requests), access (an inference request answered; value is the HTTP status; a streamed answer is
+- `server_events`: retract (value: requests; every rank of a replica prints it, those of one count), access (an inference request answered; value is the HTTP status; a streamed answer is
   logged when it starts), loading (weights, cuda-graph, jit; value is the seconds where the line ends it), loaded, fallback (custom
   allreduce, default kernel configurations, weight-only kernels; the first of a kind), error.
 - `server_config` keys: slots (per DP rank) and slots_source, split, tensor_parallel, data_parallel, pipeline_parallel,
@@ -39,6 +42,7 @@ Traps
 - Decode lines come every 40 steps (`decode_log_interval`), not by time: a stalled server prints nothing.
 - `server_args` is a Python repr with secrets in it: single keys are read, nothing else leaves.
 - Several servers in one Ray log are told apart by the pid of the prefix: each is a run of its own.
+- Dynamo's header names no rank: data-parallel ranks cannot be told apart in it.
 - In a log with dated lines a line without a date is somebody's prompt and gives nothing.
 - A second record glued to a batch line makes it a near miss: its numbers could belong to either.
 - Weight sizes are printed as GB and are GiB. The second pair of a rank is the draft model and can be negative: left out.
@@ -48,22 +52,27 @@ from __future__ import annotations
 
 from ..engine.line_format import Field, Int, Line, LineFormat, Num, Sample, Stamp, Text, Word, other_args
 
-_BAR = r"(?:[^|\[\]]*\d%\|[^|]*\| [^\[\]]*\[[^\[\]]*\] ?)?"
+_BAR = r"(?:[^|\[\]]*\d%\|[^|]*\|[^|\[\]]*(?:\[[^\[\]]*\])? ?)*"
 _RAY = r"(?:\([^()]*\bpid=\d+[^()]*\) ?)*"
 _START = rf"^{_BAR}{_RAY}"
 _DAY = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d"
-_TIME = rf"\[(?:{_DAY}|\d\d:\d\d:\d\d)(?:[.,]\d+)?(?: [A-Z_]+\d+)*\] "
+_TIME = rf"(?:\[?{_DAY}|\[\d\d:\d\d:\d\d)(?:[.,]\d+)?(?: [A-Z_]+\d+)*\] "  # the bracket of the first line is easily lost in copying
 _LEVEL = r"(?:(?:INFO|WARNING|ERROR)(?: [\w.]+:\d+)?: |\[(?:INFO|WARNING|ERROR)\] )?"
 _OTHER = rf"{_DAY}(?:[.,]\d+)?[ |-]+(?:[\w.]+[ |-]+)*(?:INFO|sglang[\w.]*)(?:[ |:-]+[\w.]+)*[ |:-]+"  # another formatter
-_BEFORE = rf"{_START}(?:{_TIME}{_LEVEL}|\[gpu(?:_id)?=\d+\] |{_OTHER}|INFO:sglang[\w.]*:)?"
+_TAGGED = rf"{_DAY}(?:[.,]\d+)? [A-Z]+ \d+ \[ ?(?:[A-Z_]+\d+ )*[\w.]+:\d+\] "  # yet another: process, ranks and line of the source
+_TRACED = rf"(?:{_DAY}\.\d+Z)? *(?:INFO|WARN) +[\w.:]+: "  # Dynamo prints the records of its workers with a header of its own
+_BEFORE = rf"{_START}(?:{_TIME}{_LEVEL}|\[gpu(?:_id)?=\d+\] |{_OTHER}|{_TAGGED}|{_TRACED}|INFO:sglang[\w.]*:)?"
 _HEAD = rf"{_BEFORE}$"
-_STAMPED = rf"{_START}{_TIME}{_LEVEL}$"
+_STAMPED = rf"{_START}(?:{_TIME}{_LEVEL}|{_TAGGED})$"
+_RANKS = rf"{_START}(?:\[?[\d :.,T-]*\d|{_DAY}(?:[.,]\d+)? [A-Z]+ \d+ \[) ?"
 # No second record: a bracket that opens a time or a card. Times of progress bars and lists of numbers are fine.
 _REST = r"(?:[^\[]|\[(?:[^\dg]|g(?:[^p]|p(?:[^u]|u[^=_]))|\d{1,3}[^\d:]|\d{4,}[^\d-]|(?:\d{1,2}:)?\d\d:\d\d<))*$"
 _WHO: dict[str, Field] = {
     "year": Int(rf"{_START}\[?(\d{{4}})-\d\d-\d\d[ T]"),
-    "rank": Text(rf"{_START}\[[\d :.,T-]*\d ((?:[A-Z_]+\d+ ?)+)\] "),
-    "dp": Int(rf"{_START}\[[\d :.,T-]*\d(?: [A-Z_]+\d+)*? DP(\d+)[ \]]"),
+    "traced": Text(r"^ *(INFO|WARN) +[\w.:]+: "),
+    "rank": Text(rf"{_RANKS}((?:[A-Z_]+\d+ ?)+)(?:[\w.]+:\d+)?\] "),
+    "dp": Int(rf"{_RANKS}(?:[A-Z_]+\d+ )*?DP(\d+)[ \]]"),
+    "stage": Int(rf"{_RANKS}(?:[A-Z_]+\d+ )*?PP(\d+)[ \]]"),
     "card": Int(rf"{_START}\[gpu(?:_id)?=(\d+)\] "),
     "pid": Int(rf"^{_BAR}(?:\([^()]*\) ?)*?\([^()]*\bpid=(\d+)[^()]*\) ?(?:\[|[A-Z])"),
 }
@@ -72,10 +81,12 @@ _BATCH: dict[str, Field] = {
     **_WHO,
     "running_n": Num(r"(?:[.,] +#running-req: |[.,] +#running_req: )(\d+)"),
     "queue_n": Num(r"[.,] +#(?:queue-req|remaining_req): (\d+)"),
-    # halves of a split server: requests that wait for the bootstrap, for cache of their own, or for the transfer of it
+    # halves of a split server: requests that wait for the bootstrap, for cache of their own (again), or for what the other half does
     "boot_n": Num(r"[.,] +#(?:unbootstrapped-req|bootstrap-req): (\d+)"),
     "prealloc_n": Num(r"[.,] +#prealloc-req: (\d+)"),
+    "retracted_n": Num(r"[.,] +#retracted-req: (\d+)"),
     "transfer_n": Num(r"[.,] +#transfer-req: (\d+)"),
+    "held": Int(r"[.,] +#(?:full )?token: (\d+)"),
     "usage": Num(rf"[.,] +token usage: {_SHARE}"),
     "usage_full": Num(rf"[.,] +full token usage: {_SHARE}"),
     "usage_swa": Num(rf"[.,] +swa token usage: {_SHARE}"),
@@ -336,7 +347,8 @@ days AS (
         CASE WHEN pid IS NOT NULL THEN sum(CASE WHEN kind = 'args' THEN 1 ELSE 0 END) OVER (PARTITION BY pid ORDER BY s.line)
             + CASE WHEN kind = 'reset' THEN 1 ELSE 0 END END AS life,
         coalesce(nullif(trim(rank), ''), CASE WHEN card IS NOT NULL THEN 'GPU' || CAST(card AS VARCHAR) END) AS who
-    FROM staged s CROSS JOIN dated LEFT JOIN days USING (line) WHERE year IS NOT NULL OR NOT has_dates
+    FROM staged s CROSS JOIN dated LEFT JOIN days USING (line)
+    WHERE year IS NOT NULL OR NOT has_dates OR (traced IS NOT NULL AND outer_t IS NOT NULL)
 ), servers AS (
     SELECT plain, pid, life, CAST(row_number() OVER (ORDER BY min(line)) - 1 AS INTEGER) AS number FROM kept GROUP BY plain, pid, life
 ), own AS (
@@ -346,12 +358,18 @@ days AS (
 FROM own
 """
 
+# The stages of a pipeline print the same requests: the stage with the most lines stands for its replica.
 _SAMPLES = """
-WITH batches AS (
+WITH lines AS (
+    SELECT *, count(*) OVER (PARTITION BY run, dp, stage) AS n FROM own WHERE kind IN ('decode', 'prefill')
+), one_stage AS (
+    SELECT * FROM lines QUALIFY stage IS NOT DISTINCT FROM first_value(stage) OVER (PARTITION BY run, dp ORDER BY n DESC, stage)
+), batches AS (
     SELECT *, coalesce(running_n, mixed_n) AS others,
+        queue_n + coalesce(boot_n, 0) + coalesce(prealloc_n, 0) + coalesce(retracted_n, 0) AS queued,
         sum(CASE WHEN kind = 'prefill' AND coalesce(running_n, mixed_n, 0) = 0 THEN 1 ELSE 0 END) OVER ranked AS wakings,
         lag(kind) OVER ranked AS kind_before
-    FROM own WHERE kind IN ('decode', 'prefill') WINDOW ranked AS (PARTITION BY run, who ORDER BY line)
+    FROM one_stage WINDOW ranked AS (PARTITION BY run, who ORDER BY line)
 ), spaced AS (
     SELECT *, lag(line) OVER same AS line_before, lag(wakings) OVER same AS wakings_before, t - lag(t) OVER same AS dt
     FROM batches WINDOW same AS (PARTITION BY run, who, kind ORDER BY line)
@@ -362,8 +380,10 @@ WITH batches AS (
 SELECT line, t AS time, 'sglang' AS server, dp AS engine, who AS rank, run,
     CASE WHEN mixed_n IS NOT NULL THEN 'mixed' ELSE kind END AS phase,
     CASE WHEN kind = 'decode' THEN running_n ELSE others + seqs END AS running,
-    queue_n + coalesce(boot_n, 0) + coalesce(prealloc_n, 0) + coalesce(transfer_n, 0) AS waiting,
-    CASE WHEN usage_full IS NULL THEN usage
+    -- a request in the transfer may wait, or be at work in the other half
+    CASE WHEN queued > 0 OR coalesce(transfer_n, 0) = 0 THEN queued END AS waiting,
+    CASE WHEN kind = 'decode' AND held = 0 AND running_n > 0 THEN NULL -- requests that hold no token: the cache was not counted
+        WHEN usage_full IS NULL THEN usage
         WHEN queue_n IS NOT NULL THEN greatest(usage_full, usage_swa, usage_mamba) END AS kv_usage, -- a cut line may lack a pool
     CASE WHEN kind = 'prefill' AND kind_before = 'prefill' AND NOT gap THEN input_rate END AS prompt_tok_s,
     CASE WHEN kind = 'decode' AND wakings = wakings_before AND NOT gap THEN gen END AS gen_tok_s,
@@ -372,9 +392,17 @@ SELECT line, t AS time, 'sglang' AS server, dp AS engine, who AS rank, run,
 FROM judged ORDER BY line
 """
 
+# All ranks of a replica take back the same requests, and each says so: those of the rank that says it most often count.
 _EVENTS = """
-SELECT line, t AS time, 'sglang' AS server, dp AS engine, run, event AS kind, value, detail FROM own WHERE event IS NOT NULL
-QUALIFY event <> 'fallback' OR row_number() OVER (PARTITION BY run, event, detail ORDER BY line) = 1 ORDER BY line
+WITH told AS (
+    SELECT *, coalesce(who, '') AS teller, count(*) OVER (PARTITION BY run, dp, who, event) AS n FROM own WHERE event IS NOT NULL
+)
+SELECT line, t AS time, 'sglang' AS server, dp AS engine, run, event AS kind, value, detail FROM told
+QUALIFY CASE event
+    WHEN 'fallback' THEN row_number() OVER (PARTITION BY run, event, detail ORDER BY line) = 1
+    WHEN 'retract' THEN teller = first_value(teller) OVER (PARTITION BY run, dp, event ORDER BY n DESC, teller)
+    ELSE true END
+ORDER BY line
 """
 
 _CONFIG = f"""
@@ -467,7 +495,7 @@ SELECT line, 'server' AS origin, 'sglang' AS server, dp AS engine, run, 'line ' 
     res AS resolution_s, queue_ms, prefill_ms AS prompt_ms, post_ms AS decode_ms, output_n AS output_tokens,
     CASE WHEN cached_n <= input_n THEN input_n - cached_n END AS prompt_tokens, cached_n AS cached_tokens
 FROM own WHERE kind = 'request' AND queue_ms + forward_ms < 86400000 -- early builds print the time since 1970 where a stamp is missing
-ORDER BY line
+QUALIFY stage IS NOT DISTINCT FROM min(stage) OVER (PARTITION BY run, dp) ORDER BY line
 """
 
 _MODELS = """
@@ -569,12 +597,23 @@ _SAMPLE_QUOTED = """\
 user: Decode batch. #running-req: 77, #token: 64, token usage: 0.00, gen throughput (token/s): 7.00, #queue-req: 7
 """
 
+_SAMPLE_DRESSED = """\
+2025-10-05 09:00:01 INFO 310 [ DP2 TP2 EP2 scheduler_metrics_mixin.py:222] Decode batch. #running-req: 24, #token: 88000, \
+token usage: 0.44, accept len: 1.80, pre-allocated usage: 0.04, #retracted-req: 0, cuda graph: True, gen throughput (token/s): 510.50, \
+#queue-req: 6,
+2025-10-05T09:00:02.250Z  INFO scheduler.log_decode_stats: Decode batch. #running-req: 3, #token: 0, token usage: 0.00, \
+cuda graph: True, gen throughput (token/s): 61.25, #queue-req: 0
+2025-10-05 09:00:03 TP1] KV cache pool is full. Retract requests. #retracted_reqs: 2, #new_token_ratio: 0.1000 -> 0.3000
+[2025-10-05 09:00:03 TP0] KV cache pool is full. Retract requests. #retracted_reqs: 2, #new_token_ratio: 0.1000 -> 0.3000
+"""
+
 PARSER = LineFormat(
     name="sglang-server",
     server="sglang",
     stamps=(
-        Stamp(rf"{_START}\[({_DAY}[.,]\d+)[ \]]", parse="iso", clock="local-no-zone", resolution_s=1e-3, search=True),
-        Stamp(rf"{_START}\[({_DAY})[ \]]", parse="iso", clock="local-no-zone", resolution_s=1.0, search=True),
+        Stamp(rf"{_START}({_DAY}\.\d+Z) +[A-Z]+ ", parse="iso", clock="utc", resolution_s=1e-3, search=True),
+        Stamp(rf"{_START}\[?({_DAY}[.,]\d+)[ \]|-]", parse="iso", clock="local-no-zone", resolution_s=1e-3, search=True),
+        Stamp(rf"{_START}\[?({_DAY})[ \]|-]", parse="iso", clock="local-no-zone", resolution_s=1.0, search=True),
         Stamp(rf"{_START}\[(\d\d:\d\d:\d\d)[ \]]", parse="clock", clock="local-no-zone", resolution_s=1.0, search=True),
     ),
     lines=(*_BATCH_LINES, *_REQUEST_LINES, *_EVENT_LINES, *_CONFIG_LINES),
@@ -704,6 +743,25 @@ PARSER = LineFormat(
                     },
                     {"finished_at": 1780308011.0, "queue_ms": 0.5, "first_token_at": None, "prompt_tokens": None, "output_tokens": 484.0},
                 ]
+            },
+        ),
+        Sample(
+            text=_SAMPLE_DRESSED,
+            versions="other formatters, Dynamo, a selection that missed the first bracket",
+            rows={
+                "server_samples": [
+                    {
+                        "time": 1759654801.0,
+                        "engine": 2,
+                        "rank": "DP2 TP2 EP2",
+                        "running": 24,
+                        "waiting": 6,
+                        "kv_usage": 0.44,
+                        "gen_tok_s": None,
+                    },
+                    {"time": 1759654802.25, "engine": None, "rank": None, "running": 3, "kv_usage": None, "cuda_graph": True},
+                ],
+                "server_events": [{"kind": "retract", "value": 2, "line": 4}],
             },
         ),
         Sample(text=_SAMPLE_QUOTED, versions="text inside prompts", rows={"server_samples": [{"running": 2, "waiting": 0, "line": 2}]}),

@@ -1,20 +1,21 @@
 r"""TensorRT-LLM: the iteration log of `trtllm-serve`, start-up facts, Triton's statistics lines and iteration statistics as JSON lines.
 
 How to get one: `print_iter_log: true` in the options of `trtllm-serve` (off by default: no iteration lines is no data), the log of Triton
-with the TensorRT-LLM backend, iteration statistics written one JSON object per line. The list of `/metrics` is not a log.
+with the TensorRT-LLM backend, iteration statistics as JSON: one object per line, or the list that `/metrics` gives.
 
 Versions. `[04/28/2025-09:56:44] [TRT-LLM] [I] iter = ...` with `num_scheduled_requests: N` or `= N`, with elapsed_time or
-host_step_time and prev_device_step_time; `[_torch][RANK 0]`; Triton's `I1218 03:35:37.688135 ... {"Active Request Count":1,...}`.
+host_step_time and prev_device_step_time; `[_torch][RANK 0]`; Triton's `I1218 03:35:37.688135 ... {"Active Request Count":1,...}`, from 24.07 on as a quoted string with escaped quotes.
 
 Tables
 - `server_samples`: one row per iteration and rank (rank: the global rank). running: scheduled requests. waiting: queued and paused
   requests where both are printed (JSON statistics alone): the iteration line does not know the queue, and `num_unscheduled` is a part of it
   only. kv_usage: kv_cache_util, or used over all blocks. new_tokens: prompt tokens of the iteration. phase: decode, prefill or mixed, by
   what the iteration holds. step_ms: iteration time; where the log gives device times, that of the *next* line (it is printed one
-  iteration late) if that is the next iteration of the same rank; host times alone are not used.
+  iteration late) if that is the next iteration of the same rank; host times alone are not used. JSON: iterLatencyMS, only of the C++ runtime
+  (cpuMemUsage above 0) or where schedulerMode says non_overlap: the overlap scheduler's spans two iterations.
 - `server_events`: arrival.
-- `server_config` keys: slots and slots_source (max_num_requests, maxNumSequences or Max Request Count), n_ctx_slot, max_batched_tokens,
-  kv_tokens (the last pool: the first one is a rehearsal).
+- `server_config` keys: slots and slots_source (max_num_requests, maxNumSequences or Max Request Count), n_ctx_slot, max_batched_tokens
+  (max_num_tokens, maxNumTokens), kv_tokens (the last pool: the first one is a rehearsal).
 
 Traps
 - num_generation_tokens counts the padding of CUDA graphs: it is neither a rate nor a number of requests, and is only compared with zero.
@@ -29,18 +30,20 @@ from ..engine.line_format import Int, Line, LineFormat, Num, Sample, Stamp, Text
 
 _LOG = r"^(?:\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d(?:[.,]\d+)?\] )?\[TRT-LLM\] (?:\[(?:[IVDW]|\w+|RANK \d+)\] ?)+$"
 _CPP = r"^\[TensorRT-LLM\]\[INFO\] (?:\[\w+\] [\w. ]*)?$"
-_GLOG = r"^(?:I\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ [\w.]+:\d+\] |\[TensorRT-LLM\]\[INFO\] )\{(?:\"[^{}]*,)?$"
-_ONE_OBJECT = r"^[^{}]*\{(?:[^{}]|\{[^{}]*\})*(\})\]?\s*$"
+_GLOG = r"^(?:I\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ [\w.]+:\d+\] |\[TensorRT-LLM\]\[INFO\] )\"?\{(?:\\?\"[^{}]*,)?\\?$"
+_ONE_OBJECT = r"^[^{}]*\{(?:[^{}]|\{[^{}]*\})*(\})[^{}]*$"
+_DATE = r'(?:^\[|\\?"[Tt]imestamp\\?": ?\\?")'
 _DAY = {
-    "month": Int(r'(?:^\[|"[Tt]imestamp": ?")(\d\d)[/-]\d\d[/-]\d{4}[- ]'),
-    "day": Int(r'(?:^\[|"[Tt]imestamp": ?")\d\d[/-](\d\d)[/-]\d{4}[- ]'),
-    "year": Int(r'(?:^\[|"[Tt]imestamp": ?")\d\d[/-]\d\d[/-](\d{4})[- ]'),
+    "month": Int(rf"{_DATE}(\d\d)[/-]\d\d[/-]\d{{4}}[- ]"),
+    "day": Int(rf"{_DATE}\d\d[/-](\d\d)[/-]\d{{4}}[- ]"),
+    "year": Int(rf"{_DATE}\d\d[/-]\d\d[/-](\d{{4}})[- ]"),
 }
+_OPENS = r"^`{0,3}[\[,]? ?\{"  # one object of a list, or pasted behind the sign of code
 
 
 def _key(name: str) -> Num:
     """A number behind a JSON key."""
-    return Num(rf'"{name}": ?(\d+(?:\.\d+)?)\b')
+    return Num(rf'"{name}\\?": ?(\d+(?:\.\d+)?)\b')
 
 
 _LINES = (
@@ -67,7 +70,7 @@ _LINES = (
     Line(
         "triton",
         into="server_samples*",
-        anchor='"Active Request Count":',
+        anchor=('"Active Request Count":', '"Active Request Count\\":'),
         after=_GLOG,
         fields={
             **_DAY,
@@ -88,7 +91,7 @@ _LINES = (
         "json",
         into="server_samples*",
         anchor='"numActiveRequests":',
-        after=r"^\[?\{.*$",
+        after=rf"{_OPENS}.*$",
         fields={
             **_DAY,
             "scheduled": _key("numScheduledRequests"),
@@ -102,11 +105,15 @@ _LINES = (
             "all_blocks": _key("maxNumBlocks"),
             "block_tokens": _key("tokensPerBlock"),
             "step": _key("iterLatencyMS"),
+            "cpu_bytes": _key("cpuMemUsage"),
+            "one_loop": Text(r'"schedulerMode": ?"(non_overlap)"'),
             "whole": Text(_ONE_OBJECT),
         },
         need=("queued", "whole"),
         serves=True,
     ),
+    # the list that /metrics gives is one line: cut in front of every object
+    Line("cut", into="server_samples*", anchor=(',{"cpuMemUsage"', ', {"cpuMemUsage"'), after=r"^never\b$", split_before=True),
     Line(
         "arrival",
         into="server_events*",
@@ -131,13 +138,21 @@ _LINES = (
     Line(
         "cpp limits",
         into="server_config*",
-        anchor=("TRTGptModel maxNumSequences: ", "TRTGptModel maxSequenceLen: "),
+        anchor="TRTGptModel maxNumSequences: ",
+        after=_CPP,
+        fields={"max_sequences": Int(r"maxNumSequences: (\d+)\b")},
+        need=("max_sequences",),
+        starts_run=True,
+    ),
+    Line(
+        "cpp sizes",
+        into="server_config*",
+        anchor=("TRTGptModel maxSequenceLen: ", "TRTGptModel maxNumTokens: "),
         after=_CPP,
         fields={
-            "max_sequences": Int(r"maxNumSequences: (\d+)\b"),
             "n_ctx_slot": Int(r"maxSequenceLen: (\d+)\b"),
+            "max_batched_tokens": Int(r"maxNumTokens: (\d+)\b"),
         },
-        starts_run=True,
     ),
     Line(
         "kv",
@@ -145,6 +160,14 @@ _LINES = (
         anchor="GiB for max tokens in paged KV cache (",
         after=_CPP,
         fields={"kv_tokens": Int(r"paged KV cache \((\d+)\)")},
+        need=("kv_tokens",),
+    ),
+    Line(
+        "kv",
+        into="server_config*",
+        anchor=" tokens in paged KV cache.",
+        after=rf"{_CPP[:-1]}Using \d+$",
+        fields={"kv_tokens": Int(r"Using (\d+) tokens")},
         need=("kv_tokens",),
     ),
 )
@@ -163,7 +186,8 @@ SELECT line, {_TIME} AS time, 'tensorrt-llm' AS server, rank, run,
     queued + coalesce(paused, CASE WHEN kind = 'json' THEN 0 END) AS waiting,
     coalesce(usage, CASE WHEN used_blocks <= all_blocks THEN used_blocks / nullif(all_blocks, 0) END) AS kv_usage,
     context_tokens AS new_tokens,
-    coalesce(CASE WHEN next_iteration = iteration + 1 THEN own_device_ms END, elapsed_ms, nullif(step, 0)) AS step_ms
+    coalesce(CASE WHEN next_iteration = iteration + 1 THEN own_device_ms END, elapsed_ms,
+        CASE WHEN cpu_bytes > 0 OR one_loop IS NOT NULL THEN nullif(step, 0) END) AS step_ms
 FROM ordered ORDER BY line
 """
 
@@ -236,10 +260,31 @@ Requests":1,\
 """
 
 _SAMPLE_JSON = """\
-{"gpuMemUsage":1000,"iter":5,"iterLatencyMS":12.5,"kvCacheStats":{"freeNumBlocks":75,"maxNumBlocks":100,"tokensPerBlock":32,"usedN\
+{"cpuMemUsage":900,"gpuMemUsage":1000,"iter":5,"iterLatencyMS":12.5,"kvCacheStats":{"freeNumBlocks":75,"maxNumBlocks":100,"tokensPerBlock":32,"usedN\
 umBlocks":25},\
 "inflightBatchingStats":{"numContextRequests":0,"numCtxTokens":0,"numGenRequests":4,"numPausedRequests":1,"numScheduledRequests":4},\
 "numActiveRequests":5,"numQueuedRequests":7,"timestamp":"05-09-2025 10:10:10.250000"}
+"""
+
+_SAMPLE_CPP = """\
+[TensorRT-LLM][INFO] TRTGptModel maxNumSequences: 24
+[TensorRT-LLM][INFO] TRTGptModel maxBatchSize: 24
+[TensorRT-LLM][INFO] TRTGptModel maxSequenceLen: 3072
+[TensorRT-LLM][INFO] TRTGptModel maxNumTokens: 4096
+[TensorRT-LLM][INFO] Using 20480 tokens in paged KV cache.
+I0809 10:11:12.250000 1 model_instance_state.cc:969] "{\\"Active Request Count\\":40,\\"Iteration Counter\\":7,\\"Max Request Count\\":24,\
+\\"Timestamp\\":\\"08-09-2024 10:11:12\\",\\"Context Requests\\":0,\\"Generation Requests\\":6,\\"Paused Requests\\":0,\
+\\"Scheduled Requests\\":6,\\"Total Context Tokens\\":0,\\"Max KV cache blocks\\":320,\\"Tokens per KV cache block\\":64,\
+\\"Used KV cache blocks\\":240}"
+"""
+
+_SAMPLE_LIST = """\
+[{"cpuMemUsage":0,"iter":8,"iterLatencyMS":9.5,"kvCacheStats":{"maxNumBlocks":100,"tokensPerBlock":32,"usedNumBlocks":25},\
+"inflightBatchingStats":{"numContextRequests":0,"numCtxTokens":0,"numGenRequests":2,"numPausedRequests":0,"numScheduledRequests":2},\
+"numActiveRequests":2,"numQueuedRequests":1,"timestamp":"05-09-2025 10:10:10.250000"},\
+{"cpuMemUsage":0,"iter":9,"iterLatencyMS":9.0,"kvCacheStats":{"maxNumBlocks":100,"tokensPerBlock":32,"usedNumBlocks":30},\
+"inflightBatchingStats":{"numContextRequests":1,"numCtxTokens":64,"numGenRequests":2,"numPausedRequests":0,"numScheduledRequests":3},\
+"numActiveRequests":3,"numQueuedRequests":0,"timestamp":"05-09-2025 10:10:10.500000","schedulerMode":"non_overlap"}]
 """
 
 PARSER = LineFormat(
@@ -263,7 +308,7 @@ PARSER = LineFormat(
         # Of these only the time of day; the day is read as fields and added in SQL.
         Stamp(r"^I\d{4} (\d\d:\d\d:\d\d\.\d+) ", parse="clock", clock="local-no-zone", resolution_s=1e-6, search=True),
         Stamp(
-            r'^\[?\{.*"timestamp": ?"\d\d-\d\d-\d{4} (\d\d:\d\d:\d\d(?:\.\d+)?)"',
+            rf'{_OPENS}.*"timestamp": ?"\d\d-\d\d-\d{{4}} (\d\d:\d\d:\d\d(?:\.\d+)?)"',
             parse="clock",
             clock="local-no-zone",
             resolution_s=1e-6,
@@ -332,6 +377,31 @@ PARSER = LineFormat(
                     {"key": "slots", "num": 8},
                     {"key": "slots_source", "value": "Max Request Count"},
                 ],
+            },
+        ),
+        Sample(
+            text=_SAMPLE_CPP,
+            versions="C++ runtime, start; Triton from 24.07 on",
+            rows={
+                "server_samples": [{"time": 1723198272.25, "phase": "decode", "running": 6, "waiting": None, "kv_usage": 0.75}],
+                "server_config": [
+                    {"key": "slots", "num": 24, "run": 0},
+                    {"key": "slots_source", "value": "maxNumSequences", "run": 0},
+                    {"key": "n_ctx_slot", "num": 3072, "run": 0},
+                    {"key": "max_batched_tokens", "num": 4096, "run": 0},
+                    {"key": "kv_tokens", "num": 20480, "run": 0},
+                ],
+            },
+        ),
+        Sample(
+            text=_SAMPLE_LIST,
+            versions="the list of /metrics",
+            rows={
+                "server_samples": [
+                    {"time": 1746785410.25, "phase": "decode", "running": 2, "waiting": 1, "kv_usage": 0.25, "step_ms": None},
+                    {"time": 1746785410.5, "phase": "mixed", "running": 3, "waiting": 0, "kv_usage": 0.3, "new_tokens": 64, "step_ms": 9.0},
+                ],
+                "server_config": [{"key": "kv_tokens", "num": 3200}],
             },
         ),
         Sample(

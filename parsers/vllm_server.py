@@ -37,11 +37,15 @@ Traps
 - Prompt throughput counts a prompt when its prefill ends.
 - A version guessed from the line number of the source file is `estimated`: forks differ.
 - A request line quotes prompts: nothing behind the words `Received request` is read.
+- Xinference runs the engine inside itself: the settings it hands over stand in its own line (`Loading NAME with following model config: {...}`).
+- Dynamo prints the statistics of its workers behind a header of its own (`2025-05-13T13:47:39.069Z  INFO metrics.log: Avg ...`).
 - Access and start-up lines of uvicorn look alike in every Python server and in routers in front: only those with the API server's prefix
   (0.10.1 and later) are read here; bare ones by uvicorn-access. Older logs are loaded when they announce their HTTP server.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from ..engine.line_format import Int, Line, LineFormat, Num, Sample, Stamp, Text, Word, other_args
 
@@ -56,6 +60,7 @@ _DATE = r"(?:\d{4}-)?\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,6})?"  # the format of 
 _HEAD = rf"{_WHO}{_LEVEL} +{_DATE} \[?[\w./-]+:\d+\] *"
 _ISO = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 _NAMED = r"[\w .:/|\[\]-]*"  # level, logger and place, as other formatters put them
+_TRACED = r" *(?:INFO|WARN) +[a-z_]+\.[a-z_]+: +"  # Dynamo's header of the records of its workers, behind the time
 _LOGGER = rf"{_WHO}(?:\[?{_ISO}\]?{_NAMED}\b(?:{_LEVEL}|vllm[.\w]*|loggers\.py|metrics\.py)\b{_NAMED}[ |:\]-]|(?:{_LEVEL}(?::| +\| ))?vllm\.[.\w:]*(?::| - ))"
 _JSON = r'\{[^{}]*"(?:message|msg|textPayload)": ?"'
 _ANY_HEAD = rf"(?:{_JSON})?(?:{_HEAD}|{_LOGGER})|{_JSON}"
@@ -73,7 +78,7 @@ _CALLER: _Fields = {
     "glued": Text(r"^(%)"),
 }
 _WHOSE: _Fields = {**_CALLER, "eng": Int(r"\((?:EngineCore|APIServer|Worker)_(?:DP)?(\d+)[ _]")}
-_OTHER_HEAD: _Fields = {"other_head": Text(rf'({_ISO}|"(?:message|msg|textPayload)": ?"|^(?:{_LEVEL}(?::| +\| ))?vllm\.)')}
+_OTHER_HEAD: _Fields = {"other_head": Text(rf'({_ISO}|^{_TRACED}|"(?:message|msg|textPayload)": ?"|^(?:{_LEVEL}(?::| +\| ))?vllm\.)')}
 
 
 _KV_USAGE = Num(r"(?:^|[^\w ]) ?(?:GPU )?KV cache usage: ([\d.]+)%", scale=0.01)
@@ -211,6 +216,10 @@ _STATISTICS = (
         split_before=True,
     ),
 )
+# the same lines behind Dynamo's header: a pattern of their own, because one for all heads would be larger than patterns may be
+_TRACED_STATISTICS = tuple(
+    replace(line, after=rf"^{_TRACED}(?:Engine \d+: )?$") for line in _STATISTICS if line.kind in ("stats", "v0 prefix", "spec")
+)
 
 # what has a key of its own above or in _SETTINGS
 _READ_ARGS = (
@@ -266,6 +275,20 @@ _CONFIG_LINES = (
             "offload": Num(r"[ '(]cpu_offload_gb'?[=:] ?(\d+(?:\.\d+)?)"),
             "device": Text(r"[ '(]device'?[=:] ?'([a-z]+)'"),
             "attention": Text(r"[ '(]attention_backend'?[=:] ?'?([A-Z]\w{2,39})"),
+        },
+    ),
+    # Xinference hands its own settings to an engine inside itself, which prints none of them
+    Line(
+        "args",
+        into="server_config*",
+        anchor="with following model config: {",
+        after=r"^(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d+ )?xinference\.model\.llm\.vllm[\w.]* \d+ (?:INFO|DEBUG) +Loading [\w.-]+ $",
+        fields={
+            "tp": Int(r"[{ ]'tensor_parallel_size': (\d+)"),
+            "seqs": Int(r"[{ ]'max_num_seqs': (\d+)"),
+            "ctx": Int(r"[{ ]'max_model_len': (\d+)"),
+            "util": Num(r"[{ ]'gpu_memory_utilization': (\d?\.\d+|1)"),
+            "block_size": Int(r"[{ ]'block_size': (\d+)"),
         },
     ),
     Line(
@@ -1005,7 +1028,7 @@ PARSER = LineFormat(
             for part, resolution_s in (("", 1.0), (r"[.,]\d{1,6}", 1e-3))
         ),
     ),
-    lines=(*_STATISTICS, *_CONFIG_LINES, *_EVENT_LINES),
+    lines=(*_STATISTICS, *_TRACED_STATISTICS, *_CONFIG_LINES, *_EVENT_LINES),
     noise=_NOISE,
     prepare={"placed": _PLACED, "ranked": _RANKED},
     assemble={"server_samples": _SAMPLES, "server_events": _EVENTS, "server_config": _CONFIG, "models": _MODELS},

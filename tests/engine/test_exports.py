@@ -84,6 +84,8 @@ TIMED = {
 }
 TIMELESS = {
     "stern, any pod": "+ llm-0 \u203a main\n" + each(lambda i, x: f"llm-0 main {x}"),
+    "podman compose": each(lambda i, x: f"[llm-server] | {x}"),
+    "code that begins on the line of its fence": "It says:\n\n```" + each(lambda i, x: x)[:-1] + "\n```\n\n### It is slow\n",
     "kubetail": each(lambda i, x: f"[llm-0] {x}"),
     "pm2": each(lambda i, x: f"0|llm  | {x}"),
     "foreman": each(lambda i, x: f"10:00:0{i} llm.1   | {x}"),

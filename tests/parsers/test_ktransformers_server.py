@@ -41,3 +41,10 @@ def test_a_lost_field_is_a_near_miss() -> None:
 @pytest.mark.parametrize("before", ["user: ", "Performance is: ", "'prompt': '/a/base.py[64]: "])
 def test_quoted_text_gives_nothing(before: str) -> None:
     assert rows_of(PARSER, before + MESSAGE.format(1.0, 1.0, 1.0, 1.0))[1].matched == 0
+
+
+@pytest.mark.parametrize(("rate", "seconds", "n"), [("9.62", "41.580", 400), ("9.62", "99.584", None), ("10.00", "99.900", None)])
+def test_rounded_values_give_a_count_only_where_one_fits(rate: str, seconds: str, n: float | None) -> None:
+    line = f"Performance(T/s): prefill 20.00, decode {rate}. Time(s): tokenize 0.011, prefill 1.000, decode {seconds}\n"
+    (row,) = requests(line)
+    assert (row["prompt_tokens"], row["output_tokens"]) == (20, n)

@@ -163,3 +163,13 @@ def test_the_slots_of_an_early_server_count_where_the_list_is_whole() -> None:
 def test_parts_of_a_duration() -> None:
     (row,) = _requests(OLLAMA.replace("100.5ms", "514ns"))
     assert row["queue_ms"] == pytest.approx(499.999486)
+
+
+def test_the_answer_of_local_chat_needs_all_its_lines_and_the_numbers_of_python() -> None:
+    chat = BY_VERSION["KTransformers 0.2, local_chat"]
+    assert [r["output_tokens"] for r in _requests(chat + "Chat: and now?\n" + chat)] == [300, 300]
+    lines = chat.splitlines(keepends=True)
+    for i in range(6):
+        assert _requests("".join(lines[:i] + lines[i + 1 :])) == []
+    assert _requests("".join(OLLAMA.splitlines(keepends=True)[2:])) == []  # the head of Ollama's block is missing
+    assert _requests(chat.replace("2.4999999602635707", "2.5999999602635707")) == []

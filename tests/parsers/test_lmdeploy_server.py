@@ -25,7 +25,7 @@ def test_samples() -> None:
 
 
 def test_conformance() -> None:
-    check_conformance(PARSER)
+    check_conformance(PARSER, derived=("n_ctx_slot",))  # a log cut before TurboMind shortened it says what was asked for
 
 
 def test_waiting_counts_both_queues() -> None:
@@ -57,3 +57,25 @@ def test_unset_is_unknown() -> None:
 @pytest.mark.parametrize("before", ["prompt: '", "[2026-02-01 09:00:00 DP0] user: "])
 def test_quoted_text_gives_nothing(before: str) -> None:
     assert rows_of(PARSER, before + HEAD + STATS + "\n")[1].matched == 0
+
+
+TURBOMIND = "2024-09-01 09:00:00,250 - lmdeploy - WARNING - model_config:\n\n[llama]\n{}\n"
+POOL = "[TM][INFO] [BlockManager] block_size = {} MB\n[TM][INFO] [BlockManager] max_block_count = {}\n"
+
+
+def test_the_pool_of_turbomind_is_that_of_its_smallest_rank() -> None:
+    got = config(TURBOMIND.format("cache_block_seq_len = 64") + POOL.format("0.844", 1740) + POOL.format("0.844", 1736))
+    assert got == {"kv_tokens": 1736 * 64, "kv_gib_per_rank": 1736 * 0.844 / 1024}
+
+
+def test_whole_megabytes_are_no_size_and_an_unknown_block_is_no_number_of_tokens() -> None:
+    assert config(POOL.format("64", 159)) == {}
+    assert config(POOL.format("9.000", 863)) == {"kv_gib_per_rank": 863 * 9 / 1024}
+
+
+def test_settings_count_only_below_their_head() -> None:
+    lines = "max_batch_size = 8\nsession_len = 900\n"
+    assert config(lines) == {}
+    assert config(TURBOMIND.format("a = 1\n" * 200 + lines)) == {}
+    assert config("she wrote model_config:\n" + lines) == {}
+    assert config(TURBOMIND.format(lines)) == {"slots": 8, "slots_source": "max_batch_size", "n_ctx_slot": 900}

@@ -154,7 +154,13 @@ def test_prefill_decode_split_servers() -> None:
         "#transfer-req: 7, #retracted-req: 0, cuda graph: True, gen throughput (token/s): 55.20, #queue-req: 1\n"
     )
     (row,) = samples(text)
-    assert (row["running"], row["waiting"], row["kv_usage"]) == (2.0, 30.0, 0.04)
+    assert (row["running"], row["waiting"], row["kv_usage"]) == (2.0, 23.0, 0.04), (
+        "what is in the transfer may be at work in the other half"
+    )
+    assert samples(text.replace("#retracted-req: 0", "#retracted-req: 2"))[0]["waiting"] == 25.0
+    nobody = text.replace("#prealloc-req: 22", "#prealloc-req: 0").replace("#queue-req: 1", "#queue-req: 0")
+    assert samples(nobody)[0]["waiting"] is None
+    assert samples(nobody.replace("#transfer-req: 7", "#transfer-req: 0"))[0]["waiting"] == 0
 
 
 RETRACTIONS = [
@@ -357,3 +363,69 @@ def test_draft_weights_are_left_out() -> None:
 def test_weights_that_the_server_was_told_to_keep_in_host_memory(words: str, told: float | None) -> None:
     text = f"[2025-09-01 10:00:00] server_args=ServerArgs(model_path='m', tp_size=2, dp_size=1{words}, disable_cuda_graph=False)\n"
     assert config(text).get("weights_offload_gib") == told
+
+
+def test_every_rank_says_what_was_taken_back_and_it_counts_once() -> None:
+    def told(second: int, rank: str, n: int = 2) -> str:
+        return f"[2025-09-01 10:00:{second:02d}{rank}] KV cache pool is full. Retract requests. #retracted_reqs: {n}, #new_token_ratio: 0.1 -> 0.4\n"
+
+    both = "".join(told(s, f" TP{rank}", s) for s in (3, 9) for rank in (5, 4, 7))
+    assert events(both) == [("retract", 3), ("retract", 9)]
+    assert events(both + told(20, " TP7", 4)) == [("retract", 3), ("retract", 9), ("retract", 4)]  # of two ranks the lines are cut
+    apart = "".join(told(3, f" DP{dp} TP{tp}", dp + 1) for dp in (0, 1) for tp in (0, 1))
+    assert events(apart) == [("retract", 1), ("retract", 2)]  # replicas run full each on its own
+    assert len(events("".join(told(s, "") for s in range(4)))) == 4
+    assert len(events(told(1, "") + told(2, " TP0") + told(3, " TP0"))) == 2
+
+
+def test_requests_that_hold_no_token_leave_the_cache_unknown() -> None:
+    (row,) = samples(decode(1, running=43).replace("#token: 900, token usage: 0.10", "#token: 0, token usage: 0.00"))
+    assert (row["running"], row["kv_usage"]) == (43, None)
+    (row,) = samples(decode(1, running=0).replace("#token: 900, token usage: 0.10", "#token: 0, token usage: 0.00"))
+    assert (row["running"], row["kv_usage"]) == (0, 0)
+
+
+def test_the_first_bracket_of_a_selection_is_easily_lost() -> None:
+    first, second = samples((decode(1) + decode(2))[1:])
+    assert (first["time"], first["rank"], first["running"]) == (second["time"] - 1, "TP0", 4)
+    assert second["gen_tok_s"] == 100
+    assert not samples("user: 2025-09-01 10:00:01 TP0] " + decode(1)[30:])
+
+
+@pytest.mark.parametrize(
+    ("head", "rank", "engine", "time"),
+    [
+        ("2025-09-01 10:00:07 INFO 880 [DP3 TP3 EP3 scheduler_metrics_mixin.py:222] ", "DP3 TP3 EP3", 3, 1756720807.0),
+        ("2025-09-01 10:00:07 INFO 880 [ DP13 TP13 scheduler_metrics_mixin.py:222] ", "DP13 TP13", 13, 1756720807.0),
+        ("2025-09-01 10:00:07,250 INFO 880 [scheduler.py:9] ", None, None, 1756720807.25),
+        ("2025-09-01 10:00:07,250 - sglang.srt.managers.scheduler - INFO - ", None, None, 1756720807.25),
+        ("2025-09-01 10:00:07 - INFO - ", None, None, 1756720807.0),
+        ("2025-09-01T10:00:07.250000Z  INFO scheduler.log_decode_stats: ", None, None, 1756720807.25),
+        ("2025-09-01T10:00:07.250Z  INFO scheduler_metrics_mixin.log_decode_stats: ", None, None, 1756720807.25),
+    ],
+)
+def test_headers_of_other_formatters(head: str, rank: str | None, engine: int | None, time: float) -> None:
+    line = decode(7).split("] ", 1)[1]
+    (row,) = samples(head + line)
+    assert (row["running"], row["rank"], row["engine"], row["time"]) == (4, rank, engine, time)
+    assert not samples(f"she wrote {head}{line}")
+
+
+def test_a_traced_line_counts_beside_dated_ones_and_a_quoted_one_does_not() -> None:
+    line = decode(7).split("] ", 1)[1]
+    traced = f"2025-09-01T10:00:08.500Z  INFO scheduler.log_decode_stats: {line}"
+    assert [r["time"] for r in samples(traced + traced + decode(9))] == [1756720808.5, 1756720808.5, 1756720809.0]
+    assert len(samples(decode(6) * 9 + f" INFO scheduler.log_decode_stats: {line}")) == 9
+
+
+def test_progress_bars_that_stand_in_front_of_a_line() -> None:
+    bar = "Capturing batches (bs=1 avail_mem=23.02 GB):  98%|#### | Capturing batches (bs=1 avail_mem=23.02 GB): 100%|#### | "
+    (row,) = samples(bar + decode(7))
+    assert (row["running"], row["rank"], row["time"]) == (4, "TP0", 1756720807.0)
+
+
+def test_the_stages_of_a_pipeline_are_one_replica() -> None:
+    both = "".join(decode(s, running=s, rank=f" DP{dp} PP{pp} TP0") for s in (3, 9) for dp in (0, 1) for pp in (0, 1, 2))
+    assert [(r["rank"], r["running"]) for r in samples(both)] == [(f"DP{dp} PP0 TP0", s) for s in (3, 9) for dp in (0, 1)]
+    late = "".join(decode(s, rank=f" PP{pp}") for s in (3, 9) for pp in (1, 2))
+    assert [r["rank"] for r in samples(late + decode(11, rank=" PP2"))] == ["PP2", "PP2", "PP2"]

@@ -103,3 +103,38 @@ def test_an_impossible_day_gives_no_time() -> None:
 @pytest.mark.parametrize("before", ["prompt: '", "[06/01/2026-10:00:00] [TRT-LLM] [I] user said "])
 def test_quoted_text_gives_nothing(before: str) -> None:
     assert rows_of(PARSER, before + iteration(1))[1].matched == 0
+
+
+def stat(queued: int = 1, mode: str = "", cpu: int = 0) -> str:
+    return (
+        f'{{"cpuMemUsage":{cpu},"iterLatencyMS":9.5,"kvCacheStats":{{"maxNumBlocks":100,"usedNumBlocks":25}},"numActiveRequests":2,'
+        f'"numQueuedRequests":{queued},{mode}"timestamp":"05-09-2025 10:10:10.250000"}}'
+    )
+
+
+@pytest.mark.parametrize("between", [",", ", "])
+def test_the_list_of_metrics(between: str) -> None:
+    rows = samples("[" + between.join(stat(n) for n in (1, 0, 7)) + "]\n")
+    assert [(r["waiting"], r["kv_usage"]) for r in rows] == [(1, 0.25), (0, 0.25), (7, 0.25)]
+    assert [r["waiting"] for r in samples(f"```{stat(3)},```\n")] == [3]
+    assert [
+        r["waiting"]
+        for r in samples("[" + ",".join(stat(n) for n in (1, 2)) + ',{"cpuMemUsage":0,"numActiveRequests":2,"numQueuedRequests":1')
+    ] == [1, 2]
+    assert samples(f"she sent {stat()}\n") == []
+
+
+@pytest.mark.parametrize(
+    ("mode", "cpu", "step"),
+    [("", 0, None), ('"schedulerMode":"overlap",', 0, None), ('"schedulerMode":"non_overlap",', 0, 9.5), ("", 5, 9.5)],
+)
+def test_the_latency_of_the_overlap_scheduler_spans_two_iterations(mode: str, cpu: int, step: float | None) -> None:
+    (row,) = samples(stat(mode=mode, cpu=cpu) + "\n")
+    assert row["step_ms"] == step
+
+
+def test_one_start_of_the_runtime_is_one_run() -> None:
+    says = "[TensorRT-LLM][INFO] TRTGptModel {}\n"
+    text = says.format("maxNumSequences: 9") + says.format("maxSequenceLen: 700") + says.format("maxNumTokens: 512")
+    runs = {r["key"]: r["run"] for r in rows_of(PARSER, text)[0]["server_config"]}
+    assert runs == {"slots": 0, "slots_source": 0, "n_ctx_slot": 0, "max_batched_tokens": 0}

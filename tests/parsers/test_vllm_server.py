@@ -582,3 +582,25 @@ def test_records_whose_time_has_no_year(key: str, printed: str, seconds: float) 
     ):
         (row,) = table(text)
         assert (row["running"], row["time"]) == (4.0, seconds)
+
+
+@pytest.mark.parametrize("who", ["metrics.log: ", "loggers.log: Engine 001: "])
+def test_behind_the_header_of_dynamo(who: str) -> None:
+    text = "".join(f"2025-05-13T13:47:{s}.069Z  INFO {who}{BODY}   \n" for s in (39, 49))
+    rows = table(text)
+    assert [(r["running"], r["gen_tok_s"], r["time"]) for r in rows] == [(4.0, 2.5, 1747144059.069), (4.0, 2.5, 1747144069.069)]
+    assert table(f"she wrote INFO {who}{BODY}\n") == []
+    assert len(table(stats() * 9 + f" INFO {who}{BODY}\n")) == 9  # beside vLLM's own lines it is a quotation
+
+
+def test_what_xinference_hands_to_its_engine() -> None:
+    says = (
+        "2024-04-28 03:36:06,223 xinference.model.llm.vllm.core 34 INFO     Loading acme-chat with following model config: {'block_size': 16, "
+        "'tensor_parallel_size': 2, 'gpu_memory_utilization': 0.85, 'max_num_seqs': 96, 'quantization': None, 'max_model_len': 4096}\n"
+    )
+    got = {
+        r["key"]: r["value"]
+        for r in rows_of(PARSER, says + CONFIG.format(core="V0", version="0.4.1", tp=2, pp=1, dp=1, device="cuda"))[0]["server_config"]
+    }
+    assert (got["slots"], got["tensor_parallel"], got["gpu_mem_util"], got["n_ctx_slot"]) == ("96", "2", "0.85", "4096")
+    assert not rows_of(PARSER, "she wrote " + says)[0].get("server_config")
