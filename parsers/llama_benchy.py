@@ -118,7 +118,9 @@ class _Tables:
         load = float(streams) if streams else None if several else 1.0
         total = _mean(at.get("t/s (total)" if several else "t/s"))
         each = _mean(at.get("t/s (req)" if several else "t/s"))
-        self.rows.append(_step(line, name, load, total, each) | row | {"output_len": made} if load else {"line": line, "series": name} | row)
+        self.rows.append(
+            _step(line, name, load, total, each) | row | {"output_len": made} if load else {"line": line, "series": name} | row
+        )
 
     def held(self, context: str, depth: str) -> float:
         return float(depth or 0) if context else self.size + float(depth or 0)

@@ -70,7 +70,10 @@ class _Runs:
         elif command:
             self.counts.matched += 1
             options = command["options"]
-            self.load = {"input_len": _option(options, "-p", "--prompt-tokens"), "output_len": _option(options, "-g", "--generation-tokens")}
+            self.load = {
+                "input_len": _option(options, "-p", "--prompt-tokens"),
+                "output_len": _option(options, "-g", "--generation-tokens"),
+            }
             whole_line = not options.rstrip().endswith("\\") and not re.search(r"(?:^|\s)(?:-b|--batch-size)\b", options)
             self.load["batch"] = 1.0 if whole_line and options.strip() else _option(options, "-b", "--batch-size")
         else:

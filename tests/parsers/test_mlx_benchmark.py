@@ -24,7 +24,11 @@ def test_samples() -> None:
     test_any_cut_invents_nothing,
     test_any_garbled_character_raises_nothing,
     test_noise_never_raises,
-) = line_tests(PARSER, alphabet="Averages: prompt_tps=, generation_tps=0123456789.\n", derived=("line", "step", "series", "concurrency", "per_stream_tok_s"))
+) = line_tests(
+    PARSER,
+    alphabet="Averages: prompt_tps=, generation_tps=0123456789.\n",
+    derived=("line", "step", "series", "concurrency", "per_stream_tok_s"),
+)
 
 
 @pytest.mark.parametrize(
