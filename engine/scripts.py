@@ -42,7 +42,7 @@ _WORDS = {
     **dict.fromkeys(("(秒)", "（秒）", "(с)", "(сек)"), "(s)"),
     "(мс)": "(ms)",
     **dict.fromkeys(("模型", "モデル", "모델"), " model "),
-    **{"成功率": " success rate ", "トークン/秒": "tok/s", "토큰/초": "tok/s", "总": " total ", "：": ": ", "（": " (", "）": ")", "，": ", ", "；": "; ", "｜": "|"},
+    "成功率": " success rate ", "トークン/秒": "tok/s", "토큰/초": "tok/s", "总": " total ", "：": ": ", "（": " (", "）": ")", "，": ", ", "；": "; ", "｜": "|",
 }  # fmt: skip
 _ORDER = sorted(_WORDS, key=len, reverse=True)
 _FOREIGN = r"[\x{0400}-\x{04ff}\x{3000}-\x{9fff}\x{ac00}-\x{d7af}\x{ff00}-\x{ffef}]"

@@ -85,7 +85,7 @@ class InferencePerf:
         for first, last, doc in json_objects(lines):
             if doc is None:
                 lines.near(first, "an object that is cut or garbled")
-            elif _KEYS <= set(doc):
+            elif set(doc) >= _KEYS:
                 rows.append(_step(doc, first) | {"step": len(rows) + 1})
                 lines.add(first, last, "matched")
         if rows:

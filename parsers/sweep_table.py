@@ -182,7 +182,7 @@ def _of_the_caption(grid: Grid, columns: list[Column]) -> list[Column]:
     loads = [c for c in columns if c.means.role == "concurrency" and c.means.rank > 1]
     rest = [c for c in columns if c not in loads]
     named = all(c.means.role == "" and c.means.rest and not SETTINGS.search(c.means.rest.lower()) for c in rest)
-    full = all(t.digits and not t.why or t.why == "missing" for c in rest for t in c.tokens)
+    full = all((t.digits and not t.why) or t.why == "missing" for c in rest for t in c.tokens)
     if not (timed or rated) or len(loads) != 1 or len(rest) < 2 or not named or not full:
         return columns
     return [c if c in loads else replace(c, means=replace(told, rest=c.means.rest)) for c in columns]
