@@ -201,7 +201,7 @@ def _at_a_blank(lines: list[str], full: list[int]) -> bool:
     """Every break may have fallen on a blank, which was not copied, where the same few records come again and again: then what stands on both
     sides are words that the text holds elsewhere, and together they are none."""
     words = set().union(*(line.split()[1:-1] for line in lines))
-    pairs = ((lines[i], lines[i + 1]) for i in full[:200] if lines[i].strip() and lines[i + 1].strip() and lines[i + 1][0] != " ")
+    pairs = ((lines[i], lines[i + 1]) for i in full[:200] if lines[i][-1] != " " and lines[i + 1].strip() and lines[i + 1][0] != " ")
     ends = [(left.split()[-1], right.split()[0]) for left, right in pairs]
     apart = sum(
         bool(re.search(r"[^0-9][:,;\"]$", left)) or ((left in words or right in words) and left + right not in words)

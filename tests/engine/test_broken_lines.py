@@ -23,9 +23,13 @@ LLAMA = "".join(
 )
 
 
-def broken(text: str, width: int) -> str:
-    """The text as it is copied from a terminal: blanks at the end of a screen line are not."""
-    return "".join(line[i : i + width].rstrip() + "\n" for line in text.splitlines() for i in range(0, max(1, len(line)), width))
+def broken(text: str, width: int, blanks: bool = False) -> str:
+    """The text as it is copied from a terminal: blanks at the end of a screen line are not, but by some."""
+    return "".join(
+        (line[i : i + width] if blanks else line[i : i + width].rstrip()) + "\n"
+        for line in text.splitlines()
+        for i in range(0, max(1, len(line)), width)
+    )
 
 
 def told(text: str, form: object, table: str, columns: tuple[str, ...]) -> list[tuple[object, ...]]:
@@ -40,6 +44,7 @@ REQUESTS = (llama_server.PARSER, "requests", ("output_tokens", "prompt_ms", "dec
 def test_statistics_of_vllm_at_any_width(width: int) -> None:
     assert len(told(VLLM, *SAMPLES)) == 5
     assert told(broken(VLLM, width), *SAMPLES) == told(VLLM, *SAMPLES)
+    assert told(broken(VLLM, width, blanks=True), *SAMPLES) == told(VLLM, *SAMPLES)
 
 
 @pytest.mark.parametrize("width", [72, 80, 90])
