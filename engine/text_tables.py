@@ -81,7 +81,7 @@ _KEYED_VALUE = _latin(
     r"per.?stream\w*|elapsed|duration)(?:\s\(?[\w/]{1,6}\)?)?\s?[=:]\s?[~≈]?\d"
 )
 _BANNER = _latin(
-    r"(?i)^\W*(?:[a-z]+\W+){0,3}?(\d{1,6})\s+(?:concurrent|parallel|simultaneous)\s+(?:streams?|requests?|"
+    r"(?i)^\W*(?:[a-z]+\W+){0,3}?(\d{1,6})\s+(?:concurrent|parallel|simultaneous)\s+(?:/\w+\s+)?(?:streams?|requests?|"
     r"users?|clients?|sessions?|connections?)\b"
 )
 _LEAD = r"(?:(?:results?|testing|running|run|bench\w*|tests?|level|step|sweep|case|load|with|for|at)[\s:,(\[-]+){0,3}"
@@ -99,7 +99,7 @@ _SUFFIXED = _latin(
 _RATE = r"(?:tok(?:en)?s?/s(?:ec\w*)?|t/s|tps|tok(?:en)?s? per sec\w*)"
 _LED = (
     rf"(?i)^[\s>*#•\[(-]*(?:(?:concurrency|concurrent (?:users|requests|streams|clients)|{_MANY}|bs|batch(?: size)?)\s?[=:@]?\s?(\d{{1,6}})|"
-    rf"[cn]\s?[=:]\s?(\d{{1,6}})|(\d{{1,6}})\s?[x×]?\s?(?:{_MANY})(?:\s(?:requests?|streams?|users?|clients?|sessions?))?)"
+    rf"[cn]\s?[=:]\s?(\d{{1,6}})|c(\d{{1,6}})|(\d{{1,6}})\s?[x×]?\s?(?:{_MANY})(?:\s(?:requests?|streams?|users?|clients?|sessions?))?)"
     r"(?:\s?[\])*_]*\s?(?::|→|=>|->|—|–|-|\||\]|\))\s+(\S.*)|\s+([~≈*]*\d.*))$"
 )
 _LED_RATE = _latin(rf"(?i)\d\*{{0,2}}\s?{_RATE}(?:\W|$)")
@@ -493,7 +493,7 @@ def _pieces(text: str) -> dict[str, str]:
     """`120.8 tok/s aggregate (30.2 per stream), TTFT 310 ms` as key and value; the unit of a rate belongs to its key."""
     out: dict[str, str] = {}
     listed = False  # a bare number before: the next one is one of several measurements
-    for part in re.split(r"[,;()|·]\s|[()]|\s{2,}|\s(?:and|und|et)\s", re.sub(r"[*`]", "", text) + " "):
+    for part in re.split(r"[,;()|·]\s|[()]|\s{2,}|\s=\s|\s(?:and|und|et)\s", re.sub(r"[*`]", "", text) + " "):
         found = _PIECE.fullmatch(part.strip(" *_`.:→-!"))
         bare = bool(found and not (found["a"] or found["b"] or found["u"]))
         if not found or bare or (listed and not (found["a"] or found["b"])):

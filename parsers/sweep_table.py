@@ -171,7 +171,10 @@ def _columns(grid: Grid) -> list[Column]:
     made = []
     for n, text in enumerate(header):
         cells = [cells[n] for _, cells in grid.rows]
-        made.append(Column(text, meaning(text), cells, [token(c) for c in cells]))
+        means, tokens = meaning(text), [token(c) for c in cells]
+        if means.role in ("throughput", "aggregate") and not means.unit and {t.unit for t in tokens if t.digits} == {"req/s"}:
+            means = replace(means, role="req_s", unit="req/s")  # a throughput in requests, as its cells say
+        made.append(Column(text, means, cells, tokens))
     return _of_the_caption(grid, made)
 
 

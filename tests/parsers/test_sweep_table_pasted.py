@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -114,3 +115,61 @@ def test_done_of_sent_between_bars() -> None:
 def test_a_french_user_is_no_utilisation() -> None:
     text = "| Utilisateurs simultanés | Débit total (jetons/s) | Débit par utilisateur (jetons/s) |\n|--|--|--|\n| 1 | 38,5 | 38,5 |\n| 8 | 212,5 | 26,5 |\n"
     assert got(text, "aggregate_tok_s", "per_stream_tok_s") == [(38.5, 38.5), (212.5, 26.5)]
+
+
+def test_a_throughput_whose_cells_count_requests() -> None:
+    text = "| Concurrency | Throughput | Avg latency |\n|--|--|--|\n| Idle | — | — |\n| 25 | 585 req/s | 43ms |\n| 200 | 2,048 req/s | 97ms |\n"
+    assert got(text, "concurrency", "req_s", "aggregate_tok_s", "e2e_mean_ms") == [(25.0, 585.0, None, 43.0), (200.0, 2048.0, None, 97.0)]
+    mixed = text.replace("585 req/s", "585 tok/s")
+    assert not any(r.get("aggregate_tok_s") or r.get("req_s") for r in steps(mixed))
+
+
+def test_tokens_in_seconds_after_the_streams() -> None:
+    text = "C1: 128 tokens in 3.25s = 41.5 tok/s aggregate (under nsys)\nC4: 512 tokens in 6.25s = 83.5 tok/s aggregate\n"
+    assert got(text, "concurrency", "aggregate_tok_s", "per_stream_tok_s") == [(1.0, 41.5, None), (4.0, 83.5, None)]
+
+
+def test_a_banner_that_names_the_path() -> None:
+    text = "=== 8 parallel /generate requests ===\nTotal wall time:    3.5s\nAvg latency:        2.75s\nThroughput:         300.5 tokens/sec (aggregate)\n"
+    assert got(text, "concurrency", "wall_s", "e2e_mean_ms", "aggregate_tok_s") == [(8.0, 3.5, 2750.0, 300.5)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "## Lock manager\n\n| Concurrency | Throughput (acq+rel/s) | p50 (ms) |\n|--|--|--|\n| 1 | 480 | 2.0 |\n| 4 | 1450 | 2.7 |\n",
+        "## Requests per second\n\n| Concurrency | Redis | Postgres |\n|--|--|--|\n| 1 | 480 | 120 |\n| 16 | 3100 | 900 |\n",
+        "| concurrent | succeeded | connect p95 |\n|--|--|--|\n| 50 | 100% | 19 ms |\n| 100 | 100% | 20 ms |\n",
+    ],
+)
+def test_other_services_have_no_tokens(text: str) -> None:
+    assert steps(text) == []
+
+
+ONE, EIGHT = {"throughput_tok_s": 40.5, "ttft_ms": {"mean": 250}}, {"throughput_tok_s": 212.5, "ttft_ms": {"mean": 1250}}
+
+
+@pytest.mark.parametrize(
+    "doc",
+    [
+        {"concurrency_1": ONE, "concurrency_8": EIGHT},
+        {"model": "m", "results": {"c1": ONE, "c8": EIGHT}},
+        {"results": {"by_concurrency": {"1": ONE, "8": EIGHT}}},
+        {"concurrent_users": {"1": ONE, "8": EIGHT}},
+    ],
+)
+def test_json_whose_keys_are_the_loads(doc: dict[str, Any]) -> None:
+    assert got(json.dumps(doc), "concurrency", "aggregate_tok_s", "ttft_mean_ms") == [(1.0, 40.5, 250.0), (8.0, 212.5, 1250.0)]
+
+
+@pytest.mark.parametrize(
+    "doc",
+    [
+        {"results": {"1": ONE, "8": EIGHT}},  # the numbers of what?
+        {"gpus": {"1": ONE, "8": EIGHT}},
+        {"concurrency_1": ONE, "notes": EIGHT},
+        {"concurrency_8": EIGHT},
+    ],
+)
+def test_json_whose_keys_may_be_anything(doc: dict[str, Any]) -> None:
+    assert steps(json.dumps(doc)) == []
