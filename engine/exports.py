@@ -2,7 +2,8 @@
 
 Log collectors write records: CSV with a column for the message (CloudWatch, Datadog, Grafana), one JSON object per record (Loki, Google
 Cloud, Elasticsearch, Fluent Bit, Vector), a JSON array over many lines. Viewers put numbers or file names in front of the lines, Markdown
-puts them behind list signs, blanks or backticks, LocalAI hands on what its backends print. Which of these a source wears follows from its
+puts them behind list signs, blanks or backticks, LocalAI hands on what its backends print, and what is copied from a terminal is broken at
+its last column. Which of these a source wears follows from its
 head; single lines that look alike are somebody's text. Exports often begin with the newest record: they are turned round where the head
 is all of the source, and left alone elsewhere, for a timing block that is read backwards belongs to the wrong request.
 """
@@ -44,6 +45,12 @@ _FROM_FILE = r"^[\w./-]+\.(?:log|txt|out|err)(?:\.[0-9]+)?[:-]"  # grep -H
 _STEP = r"^[^\t]+\t[^\t]+\t"  # gh run view --log: job and step, then the time
 _LISTED = r"^\s*[-*\u2022] +"
 _TICKED = r"^\s*`{1,3}(.*?)`{0,3}\s*$"
+# how a record of a server's log begins: what stands at the start of any other line goes on from above
+_OPENS = (
+    r"^\s*(?:\([\w ]{1,40}pid=[0-9]+[^()]{0,40}\) )?(?:(?:INFO|WARNING|WARN|ERROR|DEBUG)\b|\[?[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[ T]|\[GIN\]|time=|"
+    r"(?:slot|srv|llama_\w+|ggml_\w+|print_info|load_\w+|common_\w+|main|que|res)\b ?:? |(?:prompt eval|eval|total|sampling|load) time\b|[0-9]+\.[0-9.]+ [DIWE] )"
+)
+_NARROW, _WIDE = 60, 250  # columns of a terminal
 _LOCALAI = r"(?:[0-9]{1,2}:[0-9]{2}[AP]M DBG|[A-Z][a-z]{2} [0-9]{2} [0-9:]{8} (?:DBG|DEBUG)) GRPC"
 _LOCALAI_2024 = rf"^(.*?){_LOCALAI}\([^()]*?:?([0-9]{{0,5}})\): (?:stdout|stderr) "
 _LOCALAI_2026 = rf'^(.*?){_LOCALAI} (?:stdout|stderr) id="[^"]*?:?([0-9]{{0,5}})" line="(.*?)"\s+caller=\{{.*$'
@@ -51,7 +58,8 @@ _LOCALAI_2026 = rf'^(.*?){_LOCALAI} (?:stdout|stderr) id="[^"]*?:?([0-9]{{0,5}})
 
 @dataclass(frozen=True)
 class Layout:
-    """How the lines of a source stand. `sep`, `message`, `time`, `columns`: of a CSV export; `backwards`: the newest record comes first."""
+    """How the lines of a source stand. `sep`, `message`, `time`, `columns`: of a CSV export; `backwards`: the newest record comes first.
+    `width`: the column at which a terminal broke all longer lines."""
 
     sep: str = ""
     message: int = 0
@@ -63,6 +71,7 @@ class Layout:
     indented: bool = False
     ticked: bool = False
     localai: bool = False
+    width: int = 0
     backwards: bool = False
 
     @property
@@ -167,7 +176,56 @@ def _pasted(found: Layout, said: list[str], head: str) -> Layout:
         indented=blanks and int((_indents(pl.Series(head.split("\n"), dtype=pl.String)) > 0).sum()) >= MANY * len(said),
         ticked=said[0].lstrip().startswith("`") or sum(line.lstrip().startswith("`") for line in said) >= MANY * len(said),
         localai=re.search(_LOCALAI, head) is not None,
+        width=_width(head.split("\n")),
     )
+
+
+def _width(lines: list[str]) -> int:
+    """The column at which a terminal broke long lines, 0 where none was: no line is longer, records end there again and again, and what follows
+    begins none. Tables are as wide as their rule, but no record of a log."""
+    lines = lines[:_LOOKED_AT]
+    width = max(map(len, lines), default=0)
+    full = [i for i, line in enumerate(lines[:-1]) if len(line) == width] if _NARROW <= width <= _WIDE else []
+    if len(full) < 2:
+        return 0
+    opens = re.compile(_OPENS)
+    first = [i for i in full if i == 0 or len(lines[i - 1]) < width]
+    begun = sum(bool(opens.match(lines[i])) for i in first)
+    on = sum(bool(lines[i + 1].strip()) and not opens.match(lines[i + 1]) for i in full)
+    if begun < 2 or begun < MANY * len(first) or on < 0.6 * len(full):
+        return 0
+    return width + _at_a_blank(lines, full)
+
+
+def _at_a_blank(lines: list[str], full: list[int]) -> bool:
+    """Every break may have fallen on a blank, which was not copied, where the same few records come again and again: then what stands on both
+    sides are words that the text holds elsewhere, and together they are none."""
+    words = set().union(*(line.split()[1:-1] for line in lines))
+    pairs = ((lines[i], lines[i + 1]) for i in full[:200] if lines[i][-1] != " " and lines[i + 1].strip() and lines[i + 1][0] != " ")
+    ends = [(left.split()[-1], right.split()[0]) for left, right in pairs]
+    apart = sum(
+        bool(re.search(r"[^0-9][:,;\"]$", left)) or ((left in words or right in words) and left + right not in words)
+        for left, right in ends
+    )
+    together = sum(left + right in words for left, right in ends)
+    return apart > together
+
+
+def _unbroken(lines: pl.Series, width: int) -> pl.Series:
+    """Records that a terminal broke in one line again, where they begin; the lines of the rest are empty. A blank at the break is not copied."""
+    import polars as pl
+
+    frame = pl.DataFrame({"text": lines, "n": lines.str.len_chars(), "opens": lines.str.contains(_OPENS)}).with_columns(
+        on=pl.col("n").is_between(width - 1, width)
+        & ~pl.col("opens").shift(-1, fill_value=True)
+        & (pl.col("text").shift(-1, fill_value="").str.strip_chars() != "")
+    )
+    frame = frame.with_columns(
+        begins=~pl.col("on").shift(1, fill_value=False),
+        piece=pl.col("text") + pl.when(pl.col("on") & (pl.col("n") < width)).then(pl.lit(" ")).otherwise(pl.lit("")),
+    ).with_columns(group=pl.col("begins").cum_sum())
+    whole = pl.col("piece").str.join("").over("group")
+    return frame.select(pl.when("begins").then(whole).otherwise(pl.lit(""))).to_series()
 
 
 def strip_paste(lines: pl.Series, layout: Layout) -> pl.Series:
@@ -184,7 +242,7 @@ def strip_paste(lines: pl.Series, layout: Layout) -> pl.Series:
     if layout.indented:
         frame = pl.DataFrame({"text": lines, "n": _indents(lines)})
         lines = frame.select(pl.col("text").str.slice(pl.col("n"))).to_series()
-    return lines
+    return _unbroken(lines, layout.width) if layout.width else lines
 
 
 def _indents(lines: pl.Series) -> pl.Series:

@@ -48,11 +48,11 @@ def _rx(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-_PER = r"(?:/|\bper\b|\bpro\b|\bpar\b)"
+_PER = r"(?:/|\bper\b|\bpro\b|\bpar\b|\bpor\b)"
 _SECOND = r"(?:s|secs?|seconds?|secondes?|sek|sekunden?)\b"
 _ONE = (
     r"(?:streams?|req(?:uest)?s?|users?|slots?|clients?|seq(?:uence)?s?|sessions?|conn(?:ection)?s?|calls?|nutzer|benutzer|anfrage|"
-    r"utilisateur|requête|flux)\b"
+    r"utilisateur|requête|flux|usuario|usuário|petición|solicitud|requisição)\b"
 )
 TOK_S = _rx(rf"\b(?:tok(?:en)?s?|tkn?s?|jetons?|t) ?{_PER} ?{_SECOND}|\btok(?:en)?s?[ _]{_SECOND}|\btps\b|\btokps\b")
 # thousands of a unit: what a cell holds is not the number that stands there. `8k tok/s` is a context of 8k
@@ -79,14 +79,14 @@ THROUGHPUT = _rx(r"\b(?:throughput|tput|thruput|durchsatz|débit|tps)\b")
 SPEED = _rx(r"\b(?:speed|tg|decode|geschwindigkeit|vitesse)\b")
 NOT_A_MEASURE = _rx(
     r"speed ?up|scaling|efficien|\bratio\b|\bgain\b|improve|\bdelta\b|δ|\brelative\b|\bvs\b|\bcost\b|\$|€|%|\bwatts?\b|power|energy|"
-    r"\bjoules?\b|\bvram\b|\bmem\w*\b|\b[gm]i?b(?:/s)?\b|\bhit\b|\butil\w*\b|\bcpu\b|queue|queued|wait\w*|network|"
+    r"\bjoules?\b|\bvram\b|\bmem\w*\b|\b[gm]i?b(?:/s)?\b|\bhit\b|\butil(?:i[sz]ation\w*)?\b|\bcpu\b|queue|queued|wait\w*|network|"
     rf"{_PER} ?(?:gpu|card|device|node|w|j|dollar|replica|instance)s?\b"
 )
 _STATS = (
     (
         "other",
         r"\bp ?(?:99[.,]9|999|9[0-8]|[1-46-8]\d|5[1-9]|[1-9])\b(?![.,]?\d)|\b(?:9[0-8]|[1-8][1-9]|[1346-8]0)(?:th|%)|"
-        r"\bmax\b|\bpeak\b|\bstd\w*\b|\bst\.? ?dev\b|\bcv\b|\bvar\w*\b|\bdev\b|\bbest\b|\bworst\b|\bspread\b|σ",
+        r"\bmax\b|\bpeak\b|\branges?\b|\bstd\w*\b|\bst\.? ?dev\b|\bcv\b|\bvar\w*\b|\bdev\b|\bbest\b|\bworst\b|\bspread\b|σ",
     ),
     ("p99", r"\bp ?99\b|\b99(?:th|%)"),
     ("p50", r"\bmedian\w*\b|\bmédian\w*\b|\bp ?50\b|\b50(?:th|%)"),
@@ -109,6 +109,7 @@ LOADS = (
             rf"(?:{_NUM} )*(?:simultaneous|parallel) {_MANY}|"
             rf"{_MANY} in flight|in ?flight(?: {_MANY})?|outstanding {_MANY}|(?:{_NUM} )*(?:gleichzeitige?|"
             rf"parallele) (?:nutzer|anfragen|benutzer|streams)|"
+            r"(?:usuarios|peticiones|solicitudes) (?:concurrentes|simultáne[ao]s|paralel[ao]s)|(?:usuários|requisições) simultâne[ao]s|concurrencia|concorrência|"
             r"(?:requêtes|utilisateurs) (?:simultanées?|simultanés|parallèles|concurrente?s)|gleichzeitigkeit|parallelität|concurrence|(?:最大)?并发(?:数|量|度|用户数?|请求数?)?"
         ),
     ),
@@ -132,7 +133,10 @@ ROLES = (
         r"latency per (?:output )?token",
     ),
     ("itl", r"\bitl\b|inter ?token|\btbt\b|time between tokens"),
-    ("e2e", r"\be2e\w*\b|end to end|\blatency\b|\blat\b|\blatenz\b|\blatence\b|response time|request time|antwortzeit|temps de réponse"),
+    (
+        "e2e",
+        r"\be2e\w*\b|end to end|\blatency\b|\blat\b|\blatenz\b|\blatence\b|response time|^(?:avg|average|mean|median|p\d\d)\.? response\b|request time|antwortzeit|temps de réponse",
+    ),
     (
         "wall",
         r"\bwall\b|\bwallclock\b|^time taken\b|\bduration\b|\belapsed\b|\btotal time\b|\brun ?time\b|\bmakespan\b|\bdauer\b|"
@@ -173,6 +177,11 @@ _WORDS = r"(?:concurrency|concurrent|conc|streams?|users?|clients?|parallel|slot
 IN_HEADER = _rx(
     rf"(?:^|[\s(@])(?:{_WORDS}|c|n|bs?|np)\s?[=:@ ]\s?(?P<a>\d+)\b|(?:^|[\s(@])(?:c|n|conc)(?P<b>\d+)\b|(?:^|"
     rf"[\s(@x×])(?P<c>\d+)[\s-]?x?[\s-]?{_WORDS}\b|(?:@|@ )(?P<d>\d+)\b"
+)
+# what names no system but a setting or a number of something
+SETTINGS = _rx(
+    r"\b(?:batch\w*|size|len\w*|blocks?|layers?|tok(?:en)?s?|gpus?|count|num\w*|seed|port|steps?|runs?|max|min|kv|ctx|context|mem\w*|cache|"
+    r"prompts?|requests?|workers|threads|replicas|date|time|rank|id|no|nr|notes?|tp|pp|dp|ep)\b|%|#|\$"
 )
 _BAD_ALONE = _rx(r"\b(?:ctx|context|kv|mem\w*|cache|tok(?:en)?s|len\w*|budget|time|latency|size|layers?|weights?|count)\b")
 

@@ -1,6 +1,7 @@
 """Sweeps that a script of one's own saved as JSON: objects with a concurrency among their keys, as the rows of a table.
 
-One object per line, one list, or lists somewhere inside one object; `{"ttft": {"p50": 0.2}}` becomes the column `ttft p50`. What the columns
+One object per line, one list, lists somewhere inside one object, or one object whose keys are the loads (`"concurrency_8": {..}`, or `"8": {..}` under
+`by_concurrency`); `{"ttft": {"p50": 0.2}}` becomes the column `ttft p50`. What the columns
 mean is decided where all tables are read; nothing but numbers, short words and keys is handed on.
 
 Formats of known tools have parsers of their own, which come first.
@@ -12,7 +13,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from .headers import meaning
+from .headers import embedded, meaning
 from .json_objects import Json
 from .text_tables import Grid
 
@@ -36,8 +37,28 @@ def joined(grids: list[Grid]) -> list[Grid]:
     return [Grid(header, rows[0][0], rows=rows, status={i: "matched" for i, _ in rows}, stop=rows[-1][0] + 1)]
 
 
-def _lists(value: Any, depth: int) -> Iterator[list[Json]]:
+def _keyed(value: Json, under: str) -> list[Json]:
+    """The objects of an object whose keys are the loads, each with its load; none where a key is anything else."""
+    number = {k: int(k) if k.isdecimal() and len(k) <= 6 and _speaks_of_load(under) else _load_of(k) for k in value}
+    if len(value) < 2 or not all(number.values()) or not all(isinstance(v, dict) and not _row(v) for v in value.values()):
+        return []
+    return [{"concurrency": number[k], **v} for k, v in value.items()]
+
+
+def _load_of(key: str) -> int | None:
+    number, rest = embedded(key)
+    return number if not rest and any(ch.isdecimal() for ch in key) else None
+
+
+def _speaks_of_load(key: str) -> bool:
+    return meaning(key.lower().removeprefix("by_").removeprefix("per_")).role == "concurrency" and len(key) > 2
+
+
+def _lists(value: Any, depth: int, under: str = "") -> Iterator[list[Json]]:
     if depth < 0:
+        return
+    if isinstance(value, dict) and (keyed := _keyed(value, under)):
+        yield keyed
         return
     if isinstance(value, dict) and _row(value):
         yield [value]
@@ -47,9 +68,9 @@ def _lists(value: Any, depth: int) -> Iterator[list[Json]]:
         if rows:
             yield rows
             return
-    for inner in value if isinstance(value, list) else value.values() if isinstance(value, dict) else ():
+    for key, inner in [("", v) for v in value] if isinstance(value, list) else value.items() if isinstance(value, dict) else ():
         if isinstance(inner, (dict, list)):
-            yield from _lists(inner, depth - 1)
+            yield from _lists(inner, depth - 1, key)
 
 
 def _flat(row: Json) -> dict[str, str]:

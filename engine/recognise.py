@@ -86,7 +86,7 @@ def possible(source: Readable, formats: Sequence[LineFormat]) -> list[LineFormat
     """
     head = source.head()
     text = head.text
-    if not head.complete or "\x1b[" in text or '{"log"' in text or layout_of(text, True).wraps:
+    if not head.complete or "\x1b[" in text or '{"log"' in text or layout_of(text, True).wraps or layout_of(text, True).width:
         return list(formats)
     return [f for f in formats if any(anchor in text for line in f.lines for anchor in line.anchors)]
 

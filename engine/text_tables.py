@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from .cells import token
 from .headers import embedded, meaning
+from .html_tables import as_pipes
+from .scripts import in_english
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,7 +39,8 @@ def _latin(pattern: str) -> str:
 _S = r"|,;\t│┃║"
 _LOADS = (
     r"conc\w*|con|simultan\w*|parall\w*|streams?|slots?|users?|clients?|vus?|nutzer|benutzer|utilisateurs|usuarios|sessions|connections|"
-    r"batch\w*|bs|c|n|b|np|npl|threads|workers|rps|qps|rate|in.?flight|outstanding|gleichzeit\w*|anfrag\w*|requêtes|offered|input load"
+    r"batch\w*|bs|c|n|b|np|npl|threads|workers|rps|qps|rate|in.?flight|outstanding|gleichzeit\w*|anfrag\w*|requêtes|offered|input load|"
+    r"usuários|peticiones|solicitudes|requisições|concurrencia|concorrência"
 )
 _MANY = r"conc|concurrent|streams?|users?|clients?|parallel|slots?"
 _AROUND = (
@@ -45,7 +48,7 @@ _AROUND = (
     r"nombre|requests?|reqs?|users?|streams?|"
     r"clients?|connections?|sessions?|calls?|seqs?|sequences?|prompts?|jobs?|slots?|nutzer|benutzer|anfragen|size|"
     r"level|limit|count|rate|load|in|"
-    r"simultanée?s?|concurrente?s?|parallèles|gleichzeitige?|parallele|achieved|measured|effective|mean|avg"
+    r"simultanée?s?|concurrente?s?|simultáne[ao]s|simultâne[ao]s|paralel[ao]s|usuários|peticiones|solicitudes|requisições|usuarios|parallèles|gleichzeitige?|parallele|achieved|measured|effective|mean|avg"
 )
 _HEADER = _latin(
     rf"(?i)(?:^|[{_S}]|\s\s)[\s>*_`\"'#(]*(?:(?:{_AROUND})[\s_-]+){{0,3}}(?:{_LOADS})(?:[\s_-]+(?:{_AROUND})){{0,3}}"
@@ -67,9 +70,10 @@ _MEASURE = (
     r"elapsed|speed|durchsatz|débit|"
     rf"dauer|durée|decode|tg\b|total|\bper\b|(?:[{_S}]|\s\s)\s*\d+\s*(?:[{_S}]|\s\s)"
 )
+_NAMED = r"(?i)\|[^|]*(?:concurren|simultan|parallel (?:req|str|us|cl))[^|]*\|(?:[^|]*\|){2,}"  # the caption may say what is measured
 _KEYS = (
     r"concurrency|concurrent[ _](?:users|requests|streams|clients)|n_parallel|num_concurrent|streams|users|"
-    r"clients|parallel|conc|batch_size|bs|c|n"
+    r"clients|parallel|concurrent|conc|batch_size|bs|c|n"
 )
 _KEYED = rf"(?i)(?:^|[\s,;(\[|])(?:{_KEYS})\s?[=:]\s?(\d{{1,6}})\b"
 _KEYED_VALUE = _latin(
@@ -77,10 +81,10 @@ _KEYED_VALUE = _latin(
     r"per.?stream\w*|elapsed|duration)(?:\s\(?[\w/]{1,6}\)?)?\s?[=:]\s?[~≈]?\d"
 )
 _BANNER = _latin(
-    r"(?i)^\W*(?:[a-z]+\W+){0,3}?(\d{1,6})\s+(?:concurrent|parallel|simultaneous)\s+(?:streams?|requests?|"
+    r"(?i)^\W*(?:[a-z]+\W+){0,3}?(\d{1,6})\s+(?:concurrent|parallel|simultaneous)\s+(?:/\w+\s+)?(?:streams?|requests?|"
     r"users?|clients?|sessions?|connections?)\b"
 )
-_LEAD = r"(?:(?:results?|testing|running|run|bench\w*|tests?|level|step|sweep|case|load|with|for|at)[\s:,-]+){0,3}"
+_LEAD = r"(?:(?:results?|testing|running|run|bench\w*|tests?|level|step|sweep|case|load|with|for|at)[\s:,(\[-]+){0,3}"
 _ALONE = _latin(
     rf"(?i)^[\s#>=*\[(-]*{_LEAD}(?:(?:(?:max[ _])?concurrency(?:[ _]level)?|(?:num(?:ber of)?[ _])?concurrent[ _](?:users|requests|streams|clients)|"
     r"n_parallel|num_concurrent|(?:num_)?(?:streams|users|clients)|"
@@ -95,7 +99,7 @@ _SUFFIXED = _latin(
 _RATE = r"(?:tok(?:en)?s?/s(?:ec\w*)?|t/s|tps|tok(?:en)?s? per sec\w*)"
 _LED = (
     rf"(?i)^[\s>*#•\[(-]*(?:(?:concurrency|concurrent (?:users|requests|streams|clients)|{_MANY}|bs|batch(?: size)?)\s?[=:@]?\s?(\d{{1,6}})|"
-    rf"[cn]\s?[=:]\s?(\d{{1,6}})|(\d{{1,6}})\s?[x×]?\s?(?:{_MANY})(?:\s(?:requests?|streams?|users?|clients?|sessions?))?)"
+    rf"[cn]\s?[=:]\s?(\d{{1,6}})|c(\d{{1,6}})|(\d{{1,6}})\s?[x×]?\s?(?:{_MANY})(?:\s(?:requests?|streams?|users?|clients?|sessions?))?)"
     r"(?:\s?[\])*_]*\s?(?::|→|=>|->|—|–|-|\||\]|\))\s+(\S.*)|\s+([~≈*]*\d.*))$"
 )
 _LED_RATE = _latin(rf"(?i)\d\*{{0,2}}\s?{_RATE}(?:\W|$)")
@@ -109,6 +113,11 @@ _STANDING = (
 )
 _MAYBE_HEADING = r"(?i)^[\s>]*(?:#|\*\*|table|figure|tabelle|tableau)"
 _HEADING = r"(?i)^\s*(?:>\s*)*(?:#{1,6}\s+(.{1,120})|\*\*([^*|]{1,120})\*\*:?|(?:table|figure|tabelle|tableau)\s*\d*\s*[:.]\s*(.{1,120}))$"
+
+
+def prepared(lines: pl.Series) -> pl.Series:
+    """The lines as tables are looked for in them: those in HTML as pipe tables, words of other scripts in English. Numbers of lines stay."""
+    return in_english(as_pipes(lines))
 
 
 def headings_of(lines: pl.Series) -> list[int]:
@@ -132,7 +141,11 @@ def starts(lines: pl.Series) -> list[tuple[int, str]]:
     led_soon = led.shift(-1).fill_null(False) | led.shift(-2).fill_null(False) | led.shift(-3).fill_null(False)
     kinds = {
         "standing": text.str.contains(_STANDING),
-        "table": soon & ((text.str.contains(_MEASURE) & (text.str.contains(_HEADER) | led_soon)) | side.str.contains(_SIDEWAYS)),
+        "table": soon
+        & (
+            ((text.str.contains(_MEASURE) | text.str.contains(_NAMED)) & (text.str.contains(_HEADER) | led_soon))
+            | side.str.contains(_SIDEWAYS)
+        ),
         "inline": ~json & text.str.contains(_KEYED) & text.str.contains(_KEYED_VALUE),
         "block": ~json & (text.str.contains(_BANNER) | text.str.contains(_ALONE) | text.str.contains(_TITLED)),
         "suffix": ~json & text.str.contains(_SUFFIXED),
@@ -222,6 +235,7 @@ def _table_at(lines: Sequence[str], at: int) -> Grid | None:
         if not header or len(header) < 2 or len(header) > 80:
             continue
         header, above = _wrapped_header(lines, at, header) if layout == "pipe" else (header, 0)
+        header, above = (header, above) if above else _grouped_header(lines, at, header, split)
         while len(header) > 2 and not header[-1]:
             header.pop()
         loads = _is_load(header)
@@ -245,6 +259,23 @@ def _wrapped_header(lines: Sequence[str], at: int, header: list[str]) -> tuple[l
         header = [f"{upper} {lower}".strip() for upper, lower in zip(cells, header)]
         above += 1
     return header, above
+
+
+def _grouped_header(lines: Sequence[str], at: int, header: list[str], split: Any) -> tuple[list[str], int]:
+    """A header that says the same again under the names of groups (two engines side by side), which stand in the row above, maybe with the rule
+    between; a name goes for the empty or equal cells behind it."""
+    if len(set(header)) == len(header):
+        return header, 0
+    above = 2 if at > 1 and "-" in lines[at - 1] and _RULE.fullmatch(_QUOTE.sub("", lines[at - 1])) else 1
+    names = split(lines[at - above]) if at >= above else None
+    if not names or len(names) != len(header) or any(re.fullmatch(r"[\d.,%\s]+", n) for n in names if n):
+        return header, 0
+    filled, last = [], ""
+    for name in names:
+        last = name or last
+        filled.append(last)
+    joined = [f"{group} {title}".strip() if header.count(title) > 1 else title for group, title in zip(filled, header)]
+    return (joined, above) if len(set(joined)) == len(joined) else (header, 0)
 
 
 _CELL_LOAD = re.compile(_ROW_LOAD)
@@ -313,9 +344,9 @@ def _rows(lines: Sequence[str], at: int, header: list[str], split: Any, layout: 
     return grid
 
 
-_VALUE = r"[~≈]?\d[\d.,]*\s?(?:tok(?:en)?s?/s(?:ec\w*)?|t/s|tps|req/s|ms|min|s(?:ec\w*)?|x|×|%)?(?:\s?(?:±|\+/-)\s?[\d.,]+)?"
+_VALUE = r"(?:\d{1,9}/\d{1,9}(?= ?(?:[,;|)]|OK\b|ok\b|\s{2}|$))|[~≈]?\d(?:[\d.,]*\d)?k?)\s?(?:tok(?:en)?s?/s(?:ec\w*)?|t/s|tps|req/s|ms|min|s(?:ec\w*)?|x|×|%)?(?:\s?(?:±|\+/-)\s?\d(?:[\d.,]*\d)?)?"
 _PAIR = re.compile(
-    rf"(?:^|[\s,;|(\[])(?P<k>[A-Za-z](?:[\w./ -]{{0,40}}?\w)?(?:\s?\([\w/ .]{{1,12}}\))?)\s{{0,30}}[=:]\s*(?P<v>{_VALUE})(?=$|[\s,;|)\]])"
+    rf"(?:^|[\s,;|(\[])(?P<k>[A-Za-z](?:[\w./ -]{{0,40}}?\w)?(?:\s?\([\w/ .]{{1,12}}\))?)\s{{0,30}}[=:]\s*(?P<v>{_VALUE})(?=$|[\s,;|)\]]|:\s)"
 )
 _TOLD = re.compile(
     r"(?P<v>\d+) (?P<k>ok|succeeded|successful|completed|failed|errors)\b|"
@@ -461,10 +492,14 @@ _PIECE = re.compile(
 def _pieces(text: str) -> dict[str, str]:
     """`120.8 tok/s aggregate (30.2 per stream), TTFT 310 ms` as key and value; the unit of a rate belongs to its key."""
     out: dict[str, str] = {}
-    for part in re.split(r"[,;()|·]\s|[()]|\s(?:and|und|et)\s", re.sub(r"[*`]", "", text) + " "):
+    listed = False  # a bare number before: the next one is one of several measurements
+    for part in re.split(r"[,;()|·]\s|[()]|\s{2,}|\s=\s|\s(?:and|und|et)\s", re.sub(r"[*`]", "", text) + " "):
         found = _PIECE.fullmatch(part.strip(" *_`.:→-!"))
-        if not found:
+        bare = bool(found and not (found["a"] or found["b"] or found["u"]))
+        if not found or bare or (listed and not (found["a"] or found["b"])):
+            listed = bare
             continue
+        listed = False
         rate = bool(found["u"]) and bool(re.fullmatch(rf"(?i){_RATE}", found["u"]))
         words = " ".join(w for w in (found["a"], found["b"], "tok/s" if rate else "") if w)
         if words:

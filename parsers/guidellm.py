@@ -85,6 +85,7 @@ def _step(benchmark: Json, line: int, step: int) -> Row:
         "input_len": _mean(metrics, "prompt_token_count"),
         "output_len": _mean(metrics, "output_token_count"),
         "e2e_mean_ms": _mean(metrics, "request_latency", scale=1e3),
+        "e2e_p50_ms": _mean(metrics, "request_latency", "p50", scale=1e3) or _mean(metrics, "request_latency", "median", scale=1e3),
         "e2e_p99_ms": _mean(metrics, "request_latency", "p99", scale=1e3),
     }
     for kind, name, kept in (("ttft", "time_to_first_token_ms", ("p50", "p99")), ("tpot", "inter_token_latency_ms", ("p50",))):

@@ -50,6 +50,7 @@ def _summary(doc: Json, line: int) -> tuple[Row, list[str]]:
         "ttft_p50_ms": stat("ttft_s", "quantiles_p50", 1e3),
         "ttft_p99_ms": stat("ttft_s", "quantiles_p99", 1e3),
         "e2e_mean_ms": stat("end_to_end_latency_s", "mean", 1e3),
+        "e2e_p50_ms": stat("end_to_end_latency_s", "quantiles_p50", 1e3),
         "e2e_p99_ms": stat("end_to_end_latency_s", "quantiles_p99", 1e3),
     }
     row["aggregate_counts"] = "output" if row["aggregate_tok_s"] else None

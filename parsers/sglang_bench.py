@@ -52,10 +52,10 @@ _WORDS = (("mean", "mean"), ("p50", "median"), ("p99", "p99"))
 _STATS = {
     **{f"{kind}_{stat}_ms": f"{word}_{kind}_ms" for kind in ("ttft", "itl") for stat, word in _WORDS},
     **{f"tpot_{stat}_ms": f"{word}_tpot_ms" for stat, word in _WORDS[:2]},
-    **{f"e2e_{stat}_ms": f"{stat}_e2e_latency_ms" for stat in ("mean", "p99")},
+    **{f"e2e_{stat}_ms": f"{word}_e2e_latency_ms" for stat, word in (("mean", "mean"), ("p50", "median"), ("p99", "p99"))},
 }
 _STREAM = tuple(c for c in _STATS if not c.startswith("e2e"))
-_TOKENS = ("aggregate_tok_s", "aggregate_counts", "output_tokens", "output_len", *_STREAM)
+_TOKENS = ("aggregate_tok_s", "total_tok_s", "aggregate_counts", "output_tokens", "output_len", *_STREAM)
 _NOTES = {
     "all-failed": "No request of the run succeeded: its zeros are no measurements.",
     "tokens-unusable": "The reported output tokens are not what came back (no usage, or empty answers): token measures are left out.",
@@ -85,6 +85,7 @@ def _serving(doc: Json) -> tuple[Row, list[str]]:
         "input_len": tokens_in and tokens_in / completed,
         "output_len": tokens_out and tokens_out / completed,
         "aggregate_tok_s": tokens_out and pos(doc.get("output_throughput")),
+        "total_tok_s": tokens_out and pos(doc.get("total_throughput")),
         "accept_len": pos(doc.get("accept_length")),
     }
     row["aggregate_counts"] = "output" if row["aggregate_tok_s"] else None
@@ -335,6 +336,7 @@ SAMPLES: tuple[Sample, ...] = (
                     "itl_p50_ms": 37.5,
                     "itl_p99_ms": 88.5,
                     "e2e_mean_ms": 3900.5,
+                    "e2e_p50_ms": 3890.0,
                     "e2e_p99_ms": 4400.25,
                     "accept_len": None,
                 },

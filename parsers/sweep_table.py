@@ -9,6 +9,9 @@ What it reads, alone or inside a report or a log, several in one file:
 - lines that begin with their concurrency (`4 streams: 120.8 tok/s aggregate, 30.2 per stream`), two of them at least
 - JSON of one's own script: objects with a concurrency among their keys, one per line, in a list or in lists inside an object
 - tables that lie on their side: concurrency in the header cells (`4-conc agg`, `c=8`) or in a first row
+- tables in HTML whose rows stand on lines of their own; headers under the names of groups; a load and then only names (of engines, cards), where
+  the caption says what the cells hold, with its unit
+- words of such tables in German, French, Spanish, Portuguese, Russian, Chinese, Japanese and Korean
 
 A table counts where one column is the offered concurrency in positive whole numbers (or an offered request rate) and at least one
 other column is a token rate, a latency or a duration. Columns are found by meaning (engine/headers.py), in any order.
@@ -50,12 +53,12 @@ from typing import Any
 
 from ..engine.cells import token
 from ..engine.columns import TARGETS, Column, System, fill_numbers, label
-from ..engine.headers import TOK_S, TOKEN_RATES, embedded, meaning, plain
+from ..engine.headers import LATENCIES, SETTINGS, TOK_S, TOKEN_RATES, embedded, meaning, plain
 from ..engine.json_objects import JsonLines, json_objects
 from ..engine.json_tables import grids_of, joined
 from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
 from ..engine.source import Source
-from ..engine.text_tables import MAX_TABLE_LINES, READERS, Grid, caption_of, cut_end, headings_of, starts
+from ..engine.text_tables import MAX_TABLE_LINES, READERS, Grid, caption_of, cut_end, headings_of, prepared, starts
 
 __all__ = ["PARSER"]
 
@@ -88,7 +91,8 @@ def _upright(grid: Grid) -> Grid:
 
 def _metric_of_cells(grid: Grid) -> str:
     """What the cells measure where neither headers nor rows say it: the caption's rate or the unit in the cells."""
-    if meaning(grid.caption).role in TOKEN_RATES:
+    told = meaning(grid.caption)
+    if told.role in TOKEN_RATES or (told.role in LATENCIES and told.unit):
         return grid.caption
     if any(token(c).unit == "tok/s" for _, cells in grid.rows for c in cells):
         return "tok/s"
@@ -146,7 +150,7 @@ class Reading:
 _TOOLS = ({"s tg t/s"}, {"s pp t/s"}, {"n kv"}, {"test", "t/s"}, {"failures/s"}, {"request id"}, {"timestamp", "type"},
           {"benchmark", "per second", "concurrency"}, {"benchmark", "qps", "e2e latency (avg)"},
           {"number of concurrency", "time taken for tests (s)"}, {"concurrency", "test duration (s)", "req throughput (req/s)"},
-          {"conc.", "rps", "gen/s"}, {"conc.", "metric", "p50", "p99"})  # fmt: skip
+          {"rank", "tokens/s/gpu", "tokens/s/user"}, {"conc.", "rps", "gen/s"}, {"conc.", "metric", "p50", "p99"})  # fmt: skip
 
 
 class NotASweep(Exception):
@@ -167,8 +171,24 @@ def _columns(grid: Grid) -> list[Column]:
     made = []
     for n, text in enumerate(header):
         cells = [cells[n] for _, cells in grid.rows]
-        made.append(Column(text, meaning(text), cells, [token(c) for c in cells]))
-    return made
+        means, tokens = meaning(text), [token(c) for c in cells]
+        if means.role in ("throughput", "aggregate") and not means.unit and {t.unit for t in tokens if t.digits} == {"req/s"}:
+            means = replace(means, role="req_s", unit="req/s")  # a throughput in requests, as its cells say
+        made.append(Column(text, means, cells, tokens))
+    return _of_the_caption(grid, made)
+
+
+def _of_the_caption(grid: Grid, columns: list[Column]) -> list[Column]:
+    """A load and then nothing but names (of engines, cards, models), two at least: what stands under them is what the caption says it is."""
+    told = meaning(grid.caption)
+    timed, rated = told.role in LATENCIES and told.unit, told.role in (*TOKEN_RATES, "throughput") and told.unit
+    loads = [c for c in columns if c.means.role == "concurrency" and c.means.rank > 1]
+    rest = [c for c in columns if c not in loads]
+    named = all(c.means.role == "" and c.means.rest and not SETTINGS.search(c.means.rest.lower()) for c in rest)
+    full = all((t.digits and not t.why) or t.why == "missing" for c in rest for t in c.tokens)
+    if not (timed or rated) or len(loads) != 1 or len(rest) < 2 or not named or not full:
+        return columns
+    return [c if c in loads else replace(c, means=replace(told, rest=c.means.rest)) for c in columns]
 
 
 _STATISTICS = re.compile(r"(?i)\b(?:p\d\d(?:\.\d)?|mean|avg|median|min|max)(?:\s*/\s*(?:p\d\d(?:\.\d)?|mean|avg|median|min|max))+\b")
@@ -456,8 +476,8 @@ class Scan:
         whole = not new[-1]
         if whole:
             new.pop()
-        lines = self.left + new
-        series = pl.Series("line", lines, dtype=pl.String)
+        series = prepared(pl.Series("line", self.left + new, dtype=pl.String))
+        lines = series.to_list()
         headings = [(i, lines[i]) for i in headings_of(series)]
         keep = len(lines) if last else max(0, len(lines) - TAIL_LINES)
         cursor = 0

@@ -58,7 +58,7 @@ _WORDS = (("mean", "mean"), ("p50", "median"), ("p99", "p99"))
 _STATS = {
     **{f"{kind}_{stat}_ms": f"{word}_{kind}_ms" for kind in ("ttft", "itl") for stat, word in _WORDS},
     **{f"tpot_{stat}_ms": f"{word}_tpot_ms" for stat, word in _WORDS[:2]},
-    **{f"e2e_{stat}_ms": f"{stat}_e2el_ms" for stat in ("mean", "p99")},
+    **{f"e2e_{stat}_ms": f"{word}_e2el_ms" for stat, word in _WORDS},
 }
 _RESULT_KEYS = frozenset(
     [
@@ -136,6 +136,7 @@ def _serving(doc: Json) -> Row:
         "input_len": tokens_in and tokens_in / completed,
         "output_len": tokens_out and tokens_out / completed,
         "aggregate_tok_s": tokens_out and pos(doc.get("output_throughput")),
+        "total_tok_s": tokens_out and pos(doc.get("total_token_throughput")),
         "accept_len": pos(doc.get("spec_decode_acceptance_length")),
     }
     row["aggregate_counts"] = "output" if row["aggregate_tok_s"] else None
@@ -170,7 +171,12 @@ def _throughput(doc: Json) -> Row:
 
 def _latency(doc: Json) -> Row:
     """`vllm bench latency`: the time of one batch of a size the file does not hold."""
-    return {"e2e_mean_ms": pos(doc.get("avg_latency"), 1e3), "e2e_p99_ms": pos(nested(doc, "percentiles").get("99"), 1e3)}
+    shares = nested(doc, "percentiles")
+    return {
+        "e2e_mean_ms": pos(doc.get("avg_latency"), 1e3),
+        "e2e_p50_ms": pos(shares.get("50"), 1e3),
+        "e2e_p99_ms": pos(shares.get("99"), 1e3),
+    }
 
 
 def _kind(keys: set[str]) -> str | None:
@@ -497,7 +503,9 @@ SAMPLES: tuple[Sample, ...] = (
                     "itl_p50_ms": 19.5,
                     "itl_p99_ms": 44.5,
                     "e2e_mean_ms": 1085.0,
+                    "e2e_p50_ms": 1080.0,
                     "e2e_p99_ms": 1300.5,
+                    "total_tok_s": 300.0,
                     "started_at": None,
                     "finished_at": 1772360130.0,
                 },

@@ -4,7 +4,8 @@
 the end of a run, alone, several in one file, between the lines of any other log, as comments (`# `), quoted, with or without padding, and
 when the paste lost its first lines. All of them print the same lines, so one parser reads them all. Also the result lines of
 `vllm bench throughput` and `vllm bench latency`, of `benchmark_serving.py` of 2023 (`Total time`, `Throughput: .. requests/s`, `Average
-latency`) and of early 2024, whose units stand behind the numbers (`Mean TTFT: 90.50 ms`). What else SGLang prints is read by sglang-bench-console.
+latency`) and of early 2024, whose units stand behind the numbers (`Mean TTFT: 90.50 ms`). What else SGLang prints is read by sglang-bench-console. llama.cpp's `scripts/server-bench.py` (2025-07 and later) prints
+lines of the same kind: its `Average prompt latency` is the time to the first token, and its rate per slot that of all over the slots.
 
 Lines are known by their label, at the start of the line; the value is the last number of the line. Labels of all eras: `Total Token
 throughput` (to 2025-12) and `Total token throughput`, `Max reqeuest concurrency` (SGLang to 2025-05), `Total throughput` (forks), P90
@@ -17,7 +18,7 @@ A block begins at its banner, where counts follow latencies, or where a label co
   a second (6 for one stream). Under a finite request rate the cap counts only if `Concurrency:` (SGLang's mean) is at least 80 % of it.
 - `mean_concurrency`: `Concurrency:`. `rate_rps`: the request rate; NULL for inf and trace.
 - `completed`, `failed` (vLLM from 2025-10; before, and in SGLang, failures are not printed), `wall_s`, `req_s`, `input_tokens`,
-  `output_tokens`, lengths over `completed`, `aggregate_tok_s` (output), latencies, `accept_len`.
+  `output_tokens`, lengths over `completed`, `aggregate_tok_s` (output), `total_tok_s`, latencies, `accept_len`.
 - `series` is `run 1`, `run 2` where a load comes again in the same source (a repetition, or before and after a change: the block does not
   say which); `step` numbers the blocks of a series.
 
@@ -84,9 +85,14 @@ _COUNTS = (
     _value("retokenized", "Total generated tokens (retokenized):"),
     _value("req_s", "Request throughput (req/s):"),
     _value("aggregate_tok_s", "Output token throughput (tok/s):"),
+    _value("total_tok_s", "Total token throughput (tok/s):", "Total Token throughput (tok/s):"),
     _worded("wall_s", "Benchmark duration: ", unit="s"),
     _worded("req_s", "Request throughput: ", unit="req(?:uest)?s/s"),
     _worded("aggregate_tok_s", "Output token throughput: ", unit="tok(?:en)?s?/s"),
+    _worded("input_tokens", "Total prompt length:", unit="tokens"),
+    _worded("aggregate_tok_s", "Average total generation speed:", unit="tok(?:en)?s?/s"),
+    _worded("slot_rate", "Average generation speed per slot:", unit="tok(?:en)?s?/s"),
+    _worded("prompt_latency", "Average prompt latency:", unit="ms"),
     _offline("mean_concurrency", "Concurrency:", r"Concurrency:[\s|*]*([0-9][0-9,]*\.[0-9]{2})\s*(?:[^0-9.,\s]|$)"),
     _offline("accept_len", "Accept length:", r"Accept length:[\s|*]*([0-9]+\.[0-9]+)"),
     _offline("accept_len", "Acceptance length:", r"Acceptance length:[\s|*]*([0-9]+\.[0-9]+)"),
@@ -118,6 +124,7 @@ _THROUGHPUT = (
     _value("prompts_total", "Total num prompt tokens:"),
     _value("outputs_total", "Total num output tokens:"),
     _offline("avg_latency", "Avg latency: ", r"Avg latency: ([0-9.]+) seconds", 1e3),
+    _offline("p50_latency", "50% percentile latency: ", r"percentile latency: ([0-9.]+) seconds", 1e3),
     _offline("p99_latency", "99% percentile latency: ", r"percentile latency: ([0-9.]+) seconds", 1e3),
 )
 
@@ -137,11 +144,14 @@ _PLAIN = (
     "retokenized",
     "req_s",
     "aggregate_tok_s",
+    "total_tok_s",
     "mean_concurrency",
     "accept_len",
+    "slot_rate",
+    "prompt_latency",
 )
-_READ = ("rate_rps", "concurrency", "before_rate_rps", "before_concurrency", *_PLAIN, *_STATS, "e2e_mean_ms", "e2e_p99_ms", "throughput",
-         "total_time", "mean_latency", "prompts_total", "outputs_total", "avg_latency", "p99_latency")  # fmt: skip
+_READ = ("rate_rps", "concurrency", "before_rate_rps", "before_concurrency", *_PLAIN, *_STATS, "e2e_mean_ms", "e2e_p50_ms", "e2e_p99_ms", "throughput",
+         "total_time", "mean_latency", "prompts_total", "outputs_total", "avg_latency", "p50_latency", "p99_latency")  # fmt: skip
 
 # Groups of lines: 0 what vLLM prints before its banner, 1 banner and counts, 2 latencies, 3 one rate (the serving benchmark of 2023 and
 # the offline one), 4 the offline latency.
@@ -154,7 +164,7 @@ WITH ahead AS (
 ), grouped AS (
     SELECT
         * EXCLUDE (kind), CASE WHEN before THEN 'before_' ELSE '' END || kind AS kind,
-        CASE WHEN before THEN 0 WHEN kind IN ('avg_latency', 'p99_latency') THEN 4 WHEN kind LIKE '%\\_ms' ESCAPE '\\' THEN 2
+        CASE WHEN before THEN 0 WHEN kind IN ('avg_latency', 'p50_latency', 'p99_latency') THEN 4 WHEN kind LIKE '%\\_ms' ESCAPE '\\' THEN 2
              WHEN kind IN ('throughput', 'total_time', 'mean_latency', 'prompts_total', 'outputs_total') THEN 3 ELSE 1 END AS part
     FROM ahead
 ), started AS (
@@ -174,7 +184,7 @@ SELECT
     min(line) AS line, max(line) AS last_line, {", ".join(map(_one, _READ))},
     any_value(total_rate) FILTER (kind = 'throughput') AS total_rate, any_value(output_rate) FILTER (kind = 'throughput') AS output_rate
 FROM blocks GROUP BY run, region, coalesce(second, FALSE)
-HAVING count(*) FILTER (part = 1 AND kind NOT IN ('banner', 'rate_rps', 'concurrency', 'mean_concurrency', 'accept_len', 'failed')) > 0
+HAVING count(*) FILTER (part = 1 AND kind NOT IN ('banner', 'rate_rps', 'concurrency', 'mean_concurrency', 'accept_len', 'failed', 'total_tok_s')) > 0
     OR count(*) FILTER (part = 2) > 1 OR count(*) FILTER (kind IN ('throughput', 'avg_latency')) > 0
 """
 
@@ -202,10 +212,11 @@ WITH rows_of AS (
     SELECT
         line, CASE WHEN cap > 0 AND NOT cap_open THEN cap END AS concurrency, rate AS rate_rps, completed, failed, wall_s,
         {_measured("req_s", "FALSE")}, {_measured("input_tokens", "FALSE")}, {_measured("output_tokens", "unusable")},
-        {_measured("aggregate_tok_s", "unusable")}, {_measured("mean_concurrency", "FALSE")}, {_measured("accept_len", "FALSE")},
+        {_measured("aggregate_tok_s", "unusable")}, {_measured("total_tok_s", "unusable")}, {_measured("mean_concurrency", "FALSE")}, {_measured("accept_len", "FALSE")},
+        {_measured("slot_rate", "FALSE")}, {_measured("prompt_latency", "FALSE")},
         {", ".join(_measured(column, "unusable OR unstreamed") for column in _STATS)},
-        {_measured("e2e_mean_ms", "FALSE")}, {_measured("e2e_p99_ms", "FALSE")},
-        throughput, total_rate, output_rate, prompts_total, outputs_total, avg_latency, p99_latency, total_time, mean_latency
+        {", ".join(_measured(f"e2e_{stat}_ms", "FALSE") for stat in ("mean", "p50", "p99"))},
+        throughput, total_rate, output_rate, prompts_total, outputs_total, avg_latency, p50_latency, p99_latency, total_time, mean_latency
     FROM judged
 ), loads AS (
     SELECT *, row_number() OVER (PARTITION BY concurrency, rate_rps ORDER BY line) AS again FROM rows_of
@@ -217,9 +228,12 @@ SELECT
     coalesce(wall_s, nullif(total_time, 0)) AS wall_s, coalesce(req_s, throughput) AS req_s, coalesce(aggregate_tok_s, output_rate, total_rate) AS aggregate_tok_s,
     CASE WHEN coalesce(aggregate_tok_s, output_rate) IS NOT NULL THEN 'output'
          WHEN total_rate IS NOT NULL THEN 'total' END AS aggregate_counts,
+    coalesce(total_tok_s, CASE WHEN output_rate IS NOT NULL THEN nullif(total_rate, 0) END) AS total_tok_s,
     coalesce(input_tokens, nullif(prompts_total, 0)) AS input_tokens, coalesce(output_tokens, nullif(outputs_total, 0)) AS output_tokens,
     input_tokens / nullif(completed, 0) AS input_len, output_tokens / nullif(completed, 0) AS output_len, mean_concurrency, accept_len,
-    {", ".join(_STATS)}, coalesce(e2e_mean_ms, avg_latency, mean_latency) AS e2e_mean_ms, coalesce(e2e_p99_ms, p99_latency) AS e2e_p99_ms
+    slot_rate AS per_stream_tok_s, CASE WHEN slot_rate IS NOT NULL THEN 'derived' END AS per_stream_counts,
+    coalesce(ttft_mean_ms, prompt_latency) AS ttft_mean_ms, {", ".join(_STATS[1:])}, coalesce(e2e_mean_ms, avg_latency, mean_latency) AS e2e_mean_ms,
+    coalesce(e2e_p50_ms, p50_latency) AS e2e_p50_ms, coalesce(e2e_p99_ms, p99_latency) AS e2e_p99_ms
 FROM named
 """
 
@@ -250,8 +264,7 @@ _QUALITY = " UNION ALL ".join(
 )
 
 _NOISE = (
-    *("Peak concurrent requests:", "Peak output token throughput (tok/s):", "Total token throughput (tok/s):"),
-    "Total Token throughput (tok/s):",
+    *("Peak concurrent requests:", "Peak output token throughput (tok/s):"),
     *("Input token throughput (tok/s):", "Request goodput (req/s):", "RTFx (Inverse Real-Time Factor):", "Total input text tokens:"),
     *("Input token throughput: ", "Average latency per token:", "Average latency per output token:"),
     *("Total input vision tokens:", "Last generation throughput (tok/s):", "Input throughput (inputs/s):", "Burstiness factor:"),
@@ -260,6 +273,31 @@ _NOISE = (
 )  # fmt: skip
 
 SAMPLES = (
+    Sample(
+        "Benchmark duration:                200.50 s\nRequest throughput:                5.00 requests/s = 300.00 requests/min\n"
+        "Total prompt length:               28000 tokens\nAverage prompt length:             28.00 tokens\n"
+        "Average prompt latency:            36.50 ms\nAverage prompt speed:              767.12 tokens/s\n"
+        "Total generated tokens:            200000\nAverage generation depth:          128.50 tokens\n"
+        "Average total generation speed:    997.50 tokens/s\nAverage generation speed per slot: 31.25 tokens/s / slot\n",
+        {
+            "bench_steps": [
+                {
+                    "line": 1,
+                    "concurrency": None,
+                    "wall_s": 200.5,
+                    "req_s": 5.0,
+                    "input_tokens": 28000.0,
+                    "output_tokens": 200000.0,
+                    "aggregate_tok_s": 997.5,
+                    "aggregate_counts": "output",
+                    "per_stream_tok_s": 31.25,
+                    "per_stream_counts": "derived",
+                    "ttft_mean_ms": 36.5,
+                }
+            ]
+        },
+        "server-bench.py of llama.cpp",
+    ),
     Sample(
         "Traffic request rate: inf\nMaximum request concurrency: 12\n============ Serving Benchmark Result ============\n"
         "Successful requests:                     60        \nBenchmark duration (s):                  30.00     \n"
@@ -290,6 +328,7 @@ SAMPLES = (
                     "req_s": 2.0,
                     "aggregate_tok_s": 100.0,
                     "aggregate_counts": "output",
+                    "total_tok_s": 300.0,
                     "ttft_mean_ms": 90.5,
                     "ttft_p50_ms": 80.25,
                     "ttft_p99_ms": 1200.75,
@@ -360,6 +399,7 @@ SAMPLES = (
                     "output_len": 1000.0,
                     "aggregate_tok_s": 470.5,
                     "e2e_mean_ms": 8400.5,
+                    "e2e_p50_ms": 8500.25,
                     "ttft_mean_ms": 2700.5,
                 },
                 {
@@ -387,6 +427,7 @@ SAMPLES = (
                     "line": 1,
                     "req_s": 7.25,
                     "aggregate_tok_s": 1070.5,
+                    "total_tok_s": 4650.0,
                     "aggregate_counts": "output",
                     "input_tokens": 35000.0,
                     "output_tokens": 10705.0,

@@ -7,7 +7,7 @@ from gpuverdict.engine.testing import check_samples, rows_of
 from gpuverdict.parsers.lmdeploy_bench import PARSER
 from open_ended import line_tests
 
-BLOCK, EARLY = (s.text for s in PARSER.samples)
+BLOCK, EARLY, GENERATION = (s.text for s in PARSER.samples)
 
 
 def steps(text: str) -> list[dict]:
@@ -39,7 +39,7 @@ def test_a_label_with_two_values_is_unknown() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        # the throughput of profile_generation.py is that of a session or of all
+        # without the latency of an answer the throughput of profile_generation.py is that of a session or of all
         "concurrency: 64, input_tokens: 1, output_tokens: 2048\nelapsed_time: 738.50s\n"
         "first_token latency(min, max, ave): 45.50s, 94.50s, 89.50s\nthroughput: 22.9250 token/s\n",
         # settings of somebody's script
@@ -55,3 +55,14 @@ def test_what_is_no_block(text: str) -> None:
 def test_a_value_in_another_unit_stays_unknown() -> None:
     (row,) = steps(BLOCK.replace("120.500s", "120500ms").replace("8.299 req/s", "498 req/min"))
     assert row["wall_s"] is None and row["req_s"] is None
+
+
+def test_a_rate_that_fits_neither_one_session_nor_all_is_unknown() -> None:
+    one, whole = steps(GENERATION.replace("32.750000000000256 token/s", "210.5 token/s").replace("612.5 token/s", "90.25 token/s"))
+    assert [r[c] for r in (one, whole) for c in ("aggregate_tok_s", "per_stream_tok_s")] == [None] * 4
+    assert (one["e2e_mean_ms"], whole["wall_s"]) == (62500.0, 98.5)
+
+
+def test_the_rate_of_the_only_session_is_that_of_all() -> None:
+    (row, _) = steps(GENERATION.replace("concurrency: 32", "concurrency: 1"))
+    assert (row["aggregate_tok_s"], row["per_stream_tok_s"]) == (32.750000000000256, 32.750000000000256)

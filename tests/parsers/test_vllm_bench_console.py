@@ -8,7 +8,7 @@ from gpuverdict.parsers.vllm_bench_console import PARSER
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-VLLM, COMMENTED, SGLANG, OFFLINE, EARLY = (s.text for s in PARSER.samples)
+LLAMA, VLLM, COMMENTED, SGLANG, OFFLINE, EARLY = (s.text for s in PARSER.samples)
 # these honestly differ when the line that would discredit or explain them is cut off
 DERIVED = ("series", "step", "output_tokens", "output_len", "aggregate_tok_s", "aggregate_counts", "ttft_mean_ms", "concurrency", "n")
 
@@ -147,3 +147,15 @@ def test_a_count_of_failures_alone_is_no_result() -> None:
     """ApacheBench prints the same line."""
     text = "Complete requests:      60\nFailed requests:        0\nRequests per second:    1.97 [#/sec] (mean)\n"
     assert "bench_steps" not in rows_of(PARSER, text)[0]
+
+
+def test_the_rate_per_slot_is_that_of_one_run() -> None:
+    rows = rows_of(PARSER, LLAMA + LLAMA.replace("31.25", "15.625").replace("36.50", "90.50"))[0]["bench_steps"]
+    assert [(r["per_stream_tok_s"], r["ttft_mean_ms"], r["aggregate_tok_s"]) for r in rows] == [(31.25, 36.5, 997.5), (15.625, 90.5, 997.5)]
+
+
+def test_the_median_of_a_batch() -> None:
+    (row,) = rows_of(PARSER, "Avg latency: 1.25 seconds\n10% percentile latency: 1.0 seconds\n50% percentile latency: 1.125 seconds\n")[0][
+        "bench_steps"
+    ]
+    assert (row["e2e_mean_ms"], row["e2e_p50_ms"], row["e2e_p99_ms"]) == (1250.0, 1125.0, None)
