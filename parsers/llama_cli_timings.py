@@ -6,7 +6,8 @@ What it reads, alone or inside other text:
 - The server of builds 1413 to 2258: `print_timings:` with `slot N is processing [task id: M]` and `slot N released (...)`.
 - KoboldCpp's line per reply, `CtxLimit:231/4096, Amt:100/100, Init:0.00s, Process:0.52s (...), Generate:3.01s (...), Total:3.53s`, and
   its shapes of 2023, 2024 and 2026 (`ContextLimit: 231/4096, Processing:0.52s (3.9ms/T), Generation:...`, `Time Taken - Processing:...`).
-- The block that `ollama run --verbose` prints after an answer.
+- The block that `ollama run --verbose` prints after an answer; the same statistics as Open WebUI shows them (`eval_duration: 775000000`), as a
+  piece of an answer of Ollama's API, and as its Python client prints an answer.
 - The totals of `llama-parallel`.
 
 Tables
@@ -25,7 +26,7 @@ Traps
 - From Ollama 0.30 on the prompt count includes cached tokens while its duration does not.
 - Blocks at the end of llama-parallel, llama-batched-bench and llama-perplexity are no request: `eval` counts only the tokens decoded alone,
   and whatever went through in a batch is in the prompt's line. Nor is a block that decoded nothing (`0.00 ms / 1 runs`).
-- A block whose printed rate contradicts its own time and count is refused.
+- A block whose printed rate contradicts its own time and count is refused: so are those of Open WebUI 0.5.1, whose durations are in units of 10 us.
 """
 
 from __future__ import annotations
@@ -42,6 +43,12 @@ _MS = Num(r"time += +([\d.]+) ms")
 def _duration(label: str) -> dict[str, Field]:
     """A Go duration behind a label, in its parts."""
     return go_duration("go", rf"{label}: +", r"\s*$")
+
+
+def _stat(kind: str, key: str, field: str, number: str) -> Line:
+    """A line of an answer's statistics as Ollama's API and Open WebUI write them: `key: 12,`, the key quoted or not."""
+    value = rf'"?{key}"?: ?{number}[,}}]*\s*(?:#.*)?$'
+    return Line(kind, "requests*", key, {field: Num(value) if field != "n" else Int(value)}, need=(field,), after=r'^[\s>*{-]*"?$')
 
 
 def _timings(who: str, after: str, counted: str) -> tuple[Line, ...]:
@@ -82,7 +89,6 @@ _LINES = (
         anchor="Total prompt tokens: ",
         after=r"^$",
         fields=_TOTAL,
-        need=("total_n", "speed"),
     ),
     Line(
         "many outputs",
@@ -175,6 +181,34 @@ _LINES = (
         fields={"rate": Num(r"rate: +([\d.]+) tokens/s")},
         need=("rate",),
     ),
+    _stat("stat rate", "response_token/s", "rate", r"([\d.]+)"),
+    _stat("stat prompt rate", "prompt_token/s", "rate", r"([\d.]+)"),
+    _stat("stat total", "total_duration", "go_ns", r"(\d+(?:\.\d+)?)"),
+    _stat("stat load", "load_duration", "go_ns", r"(\d+(?:\.\d+)?)"),
+    _stat("stat prompt n", "prompt_eval_count", "n", r"(\d+)"),
+    _stat("stat prompt", "prompt_eval_duration", "go_ns", r"(\d+(?:\.\d+)?)"),
+    _stat("stat decode n", "eval_count", "n", r"(\d+)"),
+    _stat("stat decode", "eval_duration", "go_ns", r"(\d+(?:\.\d+)?)"),
+    Line(
+        "stat all",
+        into="requests*",
+        anchor="total_duration=",
+        after=r"^(?:\w+\()?model='[^']*',? created_at='[^']*',? done=True,? done_reason='?\w*'?,? $",
+        fields={
+            "total_ns": Num(r" total_duration=(\d+)"),
+            "load_ns": Num(r" load_duration=(\d+)"),
+            "prompt_n": Int(r" prompt_eval_count=(\d+)"),
+            "prompt_ns": Num(r" prompt_eval_duration=(\d+)"),
+            "n": Int(r" eval_count=(\d+)"),
+            "decode_ns": Num(r" eval_duration=(\d+)"),
+        },
+        need=("total_ns", "n", "decode_ns"),
+    ),
+)
+# the order of the lines in a block, of `ollama run --verbose`, of the API and of Open WebUI: one that is not behind the line before begins a block
+_ORDER = (
+    *("stat rate", "stat prompt rate", "verbose total", "stat total", "verbose load", "stat load", "verbose prompt n", "stat prompt n"),
+    *("verbose prompt", "stat prompt", "verbose prompt rate", "verbose decode n", "stat decode n", "verbose decode", "stat decode", "verbose rate"),
 )
 
 _NOISE = (
@@ -236,16 +270,22 @@ WITH seconds AS (
     FROM staged
     WHERE kind = 'kobold' AND (n IS NULL OR rate IS NULL OR decode_s < 0.05 OR abs(n / decode_s - rate) <= 0.02 * rate + 0.01
         OR abs((n - 1) / decode_s - rate) <= 0.02 * rate + 0.01)
-), verbose_blocks AS (
-    SELECT *, sum(CASE WHEN kind = 'verbose total' THEN 1 ELSE 0 END) OVER (PARTITION BY run ORDER BY line) AS b
-    FROM seconds WHERE kind LIKE 'verbose %'
+), ranked AS (
+    SELECT *, list_position([{", ".join(f"'{kind}'" for kind in _ORDER)}], kind) AS place, split_part(kind, ' ', 1) AS who
+    FROM seconds WHERE kind LIKE 'verbose %' OR (kind LIKE 'stat %' AND kind <> 'stat all')
+), begun AS (
+    SELECT *, coalesce(place <= lag(place) OVER w OR who <> lag(who) OVER w OR line - lag(line) OVER w > 3, TRUE) AS begins
+    FROM ranked WINDOW w AS (PARTITION BY run ORDER BY line)
+), answer_blocks AS (
+    SELECT *, substr(kind, length(who) + 2) AS part, sum(CASE WHEN begins THEN 1 ELSE 0 END) OVER (PARTITION BY run ORDER BY line) AS b FROM begun
 ), answers AS (
-    SELECT run, min(line) AS line, max(took) FILTER (kind = 'verbose total') AS total_s, max(took) FILTER (kind = 'verbose load') AS load_s,
-        max(n) FILTER (kind = 'verbose prompt n') AS prompt_n, max(took) FILTER (kind = 'verbose prompt') AS prompt_s,
-        max(n) FILTER (kind = 'verbose decode n') AS output_n, max(took) FILTER (kind = 'verbose decode') AS decode_s,
-        max(rate) FILTER (kind = 'verbose rate') AS rate
-    FROM verbose_blocks WHERE b > 0 GROUP BY run, b HAVING max(line) - min(line) <= 16 AND count(*) <= 8
-        AND count(DISTINCT kind) = count(*)
+    SELECT run, min(line) AS line, any_value(who) AS who, max(took) FILTER (part = 'total') AS total_s, max(took) FILTER (part = 'load') AS load_s,
+        max(n) FILTER (part = 'prompt n') AS prompt_n, max(took) FILTER (part = 'prompt') AS prompt_s,
+        max(n) FILTER (part = 'decode n') AS output_n, max(took) FILTER (part = 'decode') AS decode_s, max(rate) FILTER (part = 'rate') AS rate
+    FROM answer_blocks GROUP BY run, b
+    UNION ALL
+    SELECT run, line, 'stat', total_ns / 1e9, coalesce(load_ns, 0) / 1e9, prompt_n, coalesce(prompt_ns, 0) / 1e9, n, decode_ns / 1e9, NULL
+    FROM staged WHERE kind = 'stat all'
 )
 SELECT line, 'server' AS origin, 'llama.cpp' AS server, run, CAST(run AS VARCHAR) || ':' || coalesce(CAST(task AS VARCHAR), 'line '
     || CAST(line AS VARCHAR)) AS request, CAST(slot AS INTEGER) AS slot, CAST(NULL AS DOUBLE) AS started_at,
@@ -264,7 +304,10 @@ SELECT line, 'client', 'ollama', run, CAST(run AS VARCHAR) || ':line ' || CAST(l
     prompt_n, output_n, prompt_s * 1000, decode_s * 1000, output_n,
     -- runners up to 0.12.6 print the time of the prompt's last batch alone: the rest of a longer prompt would pass for waiting
     CASE WHEN total_s >= load_s + prompt_s + decode_s AND prompt_n <= 512 THEN (total_s - load_s - prompt_s - decode_s) * 1000 END, total_s, 'ok'
-FROM answers WHERE output_n > 0 AND decode_s > 0 AND rate > 0 AND abs(output_n / decode_s - rate) <= 0.01 * rate + 0.01
+FROM answers WHERE output_n > 0 AND decode_s > 0 AND CASE
+    WHEN rate > 0 THEN abs(output_n / decode_s - rate) <= 0.01 * rate + 0.01
+    -- statistics without a rate: nanoseconds that fit into their total, and no token faster than a tenth of a millisecond
+    ELSE who = 'stat' AND total_s >= coalesce(load_s, 0) + coalesce(prompt_s, 0) + decode_s AND decode_s >= output_n * 1e-4 END
 ORDER BY line
 """
 
@@ -359,6 +402,36 @@ prompt eval rate:     10.50 tokens/s
 eval count:           600 token(s)
 eval duration:        1m0s
 eval rate:            10.00 tokens/s
+"""
+
+_SAMPLE_OPEN_WEBUI = """\
+response_token/s: 40
+prompt_token/s: 105.0
+total_duration: 62500000000
+load_duration: 100500000
+prompt_eval_count: 21
+prompt_tokens: 21
+prompt_eval_duration: 200000000
+eval_count: 2000
+completion_tokens: 2000
+eval_duration: 50000000000
+approximate_total: "0h1m2s"
+
+response_token/s: 4000
+total_duration: 858553.61
+eval_count: 16
+eval_duration: 40000
+"""
+
+_SAMPLE_API = """\
+the answer's end:
+  "total_duration":5000000000,  # 5 s
+  "load_duration": 500000000,
+  "prompt_eval_count": 26,
+  "eval_count": 80,
+  "eval_duration": 4000000000
+model='a:8b' created_at='2026-01-01T00:00:00Z' done=True done_reason='stop' total_duration=3000000000 load_duration=20000000 \
+prompt_eval_count=30 prompt_eval_duration=180000000 eval_count=70 eval_duration=2800000000 message=Message(role='assistant', content='x')
 """
 
 _SAMPLE_PARALLEL = """\
@@ -472,6 +545,35 @@ PARSER = LineFormat(
                         "decode_ms": 60000.0,
                         "queue_ms": 399.5,
                     }
+                ]
+            },
+        ),
+        Sample(
+            text=_SAMPLE_OPEN_WEBUI,
+            versions="Open WebUI's information on an answer; of 0.5.1 in units of its own, which its rate shows",
+            rows={
+                "requests": [
+                    {
+                        "line": 1,
+                        "origin": "client",
+                        "server": "ollama",
+                        "latency_s": 62.5,
+                        "prompt_tokens": 21.0,
+                        "prompt_ms": 200.0,
+                        "output_tokens": 2000.0,
+                        "decode_ms": 50000.0,
+                        "queue_ms": 12199.5,
+                    }
+                ]
+            },
+        ),
+        Sample(
+            text=_SAMPLE_API,
+            versions="pieces of an answer of Ollama's API, and what its Python client prints",
+            rows={
+                "requests": [
+                    {"line": 2, "latency_s": 5.0, "output_tokens": 80.0, "decode_ms": 4000.0, "prompt_ms": None, "queue_ms": None},
+                    {"line": 7, "latency_s": 3.0, "prompt_tokens": 30.0, "prompt_ms": 180.0, "output_tokens": 70.0, "decode_ms": 2800.0},
                 ]
             },
         ),
