@@ -6,6 +6,7 @@ What it reads, alone or inside other text:
 - The server of builds 1413 to 2258: `print_timings:` with `slot N is processing [task id: M]` and `slot N released (...)`.
 - KoboldCpp's line per reply, `CtxLimit:231/4096, Amt:100/100, Init:0.00s, Process:0.52s (...), Generate:3.01s (...), Total:3.53s`, and
   its shapes of 2023, 2024 and 2026 (`ContextLimit: 231/4096, Processing:0.52s (3.9ms/T), Generation:...`, `Time Taken - Processing:...`).
+- The results of KoboldCpp's `--benchmark`, printed or in its file.
 - The block that `ollama run --verbose` prints after an answer; the same statistics as Open WebUI shows them (`eval_duration: 775000000`), as a
   piece of an answer of Ollama's API, and as its Python client prints an answer.
 - The totals of `llama-parallel`.
@@ -43,6 +44,17 @@ _MS = Num(r"time += +([\d.]+) ms")
 def _duration(label: str) -> dict[str, Field]:
     """A Go duration behind a label, in its parts."""
     return go_duration("go", rf"{label}: +", r"\s*$")
+
+
+def _bench_row() -> dict[str, Field]:
+    """The numbers in a row of the file of KoboldCpp's benchmark: they follow each other behind the name of the model."""
+    names = ("ctx", "n", "prompt_s", "prompt_rate", "decode_s", "rate", "total_s")
+    return {
+        name: (Int if name in ("ctx", "n") else Num)(
+            "," + ",".join((r"(\d+)" if k < 2 else r"([\d.]+)") if k == at else r"[\d.]+" for k in range(len(names))) + r"(?:,|\s*$)"
+        )
+        for at, name in enumerate(names)
+    }
 
 
 def _stat(kind: str, key: str, field: str, number: str) -> Line:
@@ -86,15 +98,16 @@ _LINES = (
     Line(
         "many prompts",
         into="bench_steps*",
-        anchor="Total prompt tokens: ",
-        after=r"^$",
+        anchor=", speed: ",
+        after=r"^Total prompt tokens: +\d+$",  # LM Studio prints the count alone
         fields=_TOTAL,
+        need=("total_n", "speed"),
     ),
     Line(
         "many outputs",
         into="bench_steps*",
-        anchor="Total gen tokens: ",
-        after=r"^$",
+        anchor=", speed: ",
+        after=r"^Total gen tokens: +\d+$",
         fields=_TOTAL,
         need=("total_n", "speed"),
     ),
@@ -156,6 +169,25 @@ _LINES = (
             "total_s": Num(r"Total:([\d.]+)s"),
         },
         need=("prompt_s", "decode_s", "total_s"),
+    ),
+    *(
+        Line(f"bench {kind}", "requests*", f"{key}: ", {field: value}, need=(field,), after=r"^[\s>]*$")
+        for kind, key, field, value in (
+            ("ctx", "MaxCtx", "ctx", Int(r"MaxCtx: (\d+)\s*$")),
+            ("amount", "GenAmount", "n", Int(r"GenAmount: (\d+)\s*$")),
+            ("prompt", "ProcessingTime", "prompt_s", Num(r"Time: ([\d.]+)s\s*$")),
+            ("prompt rate", "ProcessingSpeed", "rate", Num(r"Speed: ([\d.]+)T/s\s*$")),
+            ("decode", "GenerationTime", "decode_s", Num(r"Time: ([\d.]+)s\s*$")),
+            ("rate", "GenerationSpeed", "rate", Num(r"Speed: ([\d.]+)T/s\s*$")),
+        )
+    ),
+    Line(
+        "bench row",
+        into="requests*",
+        anchor="koboldcpp",
+        after=r"^[\s>]*\d{4}-\d\d-\d\d \d\d:[\d:.+]+,$",
+        fields=_bench_row(),
+        need=("ctx", "n", "prompt_s", "decode_s", "rate"),
     ),
     Line("verbose total", into="requests*", anchor="total duration: ", after=_LIST, fields=_duration("total duration")),
     Line("verbose load", into="requests*", anchor="load duration: ", after=_LIST, fields=_duration("load duration")),
@@ -236,8 +268,9 @@ WITH seconds AS (
         max(CASE WHEN kind = 'tool decode' THEN line END) OVER (w ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS decoded
     FROM seconds WHERE kind LIKE 'tool %' OR kind LIKE 'many%' WINDOW w AS (PARTITION BY run ORDER BY line)
 ), tools AS (
+    -- a prompt of `0.00 ms / 1 tokens` was none: all of it came from the cache
     SELECT run, min(line) AS line, NULL AS slot, NULL AS task,
-        max(n) FILTER (kind = 'tool prompt') AS prompt_n, max(ms) FILTER (kind = 'tool prompt') AS prompt_ms,
+        max(n) FILTER (kind = 'tool prompt' AND ms > 0) AS prompt_n, max(ms) FILTER (kind = 'tool prompt' AND ms > 0) AS prompt_ms,
         max(n) FILTER (kind = 'tool sample') AS output_n, max(n) FILTER (kind = 'tool decode') AS steps,
         max(ms) FILTER (kind = 'tool decode') AS decode_ms, max(rate) FILTER (kind = 'tool decode') AS rate
     FROM tool_blocks WHERE kind LIKE 'tool %' AND kind <> 'tool load' GROUP BY run, b, p
@@ -270,6 +303,23 @@ WITH seconds AS (
     FROM staged
     WHERE kind = 'kobold' AND (n IS NULL OR rate IS NULL OR decode_s < 0.05 OR abs(n / decode_s - rate) <= 0.02 * rate + 0.01
         OR abs((n - 1) / decode_s - rate) <= 0.02 * rate + 0.01)
+), bench_parts AS (
+    SELECT *, sum(CASE WHEN kind = 'bench prompt' THEN 1 ELSE 0 END) OVER (PARTITION BY run ORDER BY line)
+        + CASE WHEN kind IN ('bench ctx', 'bench amount') THEN 1 ELSE 0 END AS b
+    FROM staged WHERE kind LIKE 'bench %' AND kind <> 'bench row'
+), benches AS (
+    -- the same run has its own line above the block, where the console was kept
+    SELECT run, min(line) FILTER (kind = 'bench prompt') AS line, max(ctx) AS ctx, max(n) AS amount, max(prompt_s) AS prompt_s, max(decode_s) AS decode_s,
+        max(rate) FILTER (kind = 'bench prompt rate') AS prompt_rate, max(rate) FILTER (kind = 'bench rate') AS rate
+    FROM bench_parts GROUP BY run, b HAVING count(DISTINCT kind) = count(*) AND max(line) - min(line) <= 12
+    UNION ALL SELECT run, line, ctx, n, prompt_s, decode_s, prompt_rate, rate FROM staged
+        WHERE kind = 'bench row' AND abs(prompt_s + decode_s - total_s) <= 0.02
+), bench_runs AS (
+    SELECT run, line, ctx, prompt_s * 1000 AS prompt_ms, decode_s * 1000 AS decode_ms, rate,
+        round(prompt_s * prompt_rate) AS prompt_n, coalesce(amount, round(decode_s * rate)) AS n
+    FROM benches b WHERE prompt_s > 0 AND decode_s > 0 AND rate > 0
+        AND 0.005 / rate + 0.005 / decode_s <= 0.01 AND (amount IS NULL OR abs(amount / decode_s - rate) <= 0.01 * rate + 0.01)
+        AND NOT EXISTS (SELECT 1 FROM kobolds k WHERE k.run = b.run AND k.line BETWEEN b.line - 14 AND b.line AND abs(k.decode_ms - b.decode_s * 1000) <= 10)
 ), ranked AS (
     SELECT *, list_position([{", ".join(f"'{kind}'" for kind in _ORDER)}], kind) AS place, split_part(kind, ' ', 1) AS who
     FROM seconds WHERE kind LIKE 'verbose %' OR (kind LIKE 'stat %' AND kind <> 'stat all')
@@ -300,6 +350,10 @@ SELECT line, 'server', 'koboldcpp', run, CAST(run AS VARCHAR) || ':line ' || CAS
     CASE WHEN abs((n - 1) * 1000 / decode_ms - rate) < abs(n * 1000 / decode_ms - rate) THEN n - 1 ELSE coalesce(n, made) END, NULL, NULL, 'ok'
 FROM kobolds
 UNION ALL
+SELECT line, 'server', 'koboldcpp', run, CAST(run AS VARCHAR) || ':line ' || CAST(line AS VARCHAR), NULL, NULL, NULL, NULL,
+    prompt_n, n, prompt_ms, decode_ms, n, NULL, NULL, 'ok'
+FROM bench_runs
+UNION ALL
 SELECT line, 'client', 'ollama', run, CAST(run AS VARCHAR) || ':line ' || CAST(line AS VARCHAR), NULL, NULL, NULL, NULL,
     prompt_n, output_n, prompt_s * 1000, decode_s * 1000, output_n,
     -- runners up to 0.12.6 print the time of the prompt's last batch alone: the rest of a longer prompt would pass for waiting
@@ -319,7 +373,7 @@ WITH listed AS (
     FROM staged WHERE kind IN ('early slot', 'early launch') GROUP BY run
     HAVING count(DISTINCT slot) FILTER (kind = 'early slot') = slots AND max(line) > max(line) FILTER (kind = 'early slot')
 ), found AS (
-    SELECT min(line) AS line, 'koboldcpp' AS server, run, 'n_ctx_slot' AS key, ctx AS num FROM staged WHERE kind = 'kobold' AND ctx > 0
+    SELECT min(line) AS line, 'koboldcpp' AS server, run, 'n_ctx_slot' AS key, ctx AS num FROM staged WHERE kind IN ('kobold', 'bench ctx', 'bench row') AND ctx > 0
     GROUP BY run, ctx
     UNION ALL SELECT line, 'llama.cpp', run, 'n_ctx_slot', ctx FROM listed
     UNION ALL SELECT line, 'llama.cpp', run, 'slots', slots FROM listed
@@ -391,6 +445,28 @@ ContextLimit: 1105/2048, Processing:2.00s (20.0ms/T), Generation:8.00s (40.0ms/T
 _SAMPLE_KOBOLD_TIMED = """\
 [18:44:54] CtxLimit:3929/4096, Amt:60/2048, Init:0.24s, Process:6.00s (563.34T/s), Generate:6.00s (10.00T/s), Total:12.00s
 [18:45:30] CtxLimit:290/16384, Init:0.15s, Processed:240 in 30.00s (8.00T/s), Generated:50/64 in 2.00s (25.00T/s), Total:32.15s
+"""
+
+_SAMPLE_KOBOLD_BENCH = """\
+Benchmark Completed - v1.79.1 Results:
+======
+Timestamp: 2024-12-14 20:41:03.368064+00:00
+Layers: 59
+MaxCtx: 8192
+GenAmount: 100
+-----
+ProcessingTime: 20.230s
+ProcessingSpeed: 400.00T/s
+GenerationTime: 25.000s
+GenerationSpeed: 4.00T/s
+TotalTime: 45.230s
+
+ProcessingTime: 10.000s
+ProcessingSpeed: 809.20T/s
+GenerationTime: 5.000s
+GenerationSpeed: 20.00T/s
+Timestamp,Backend,Layers,Model,MaxCtx,GenAmount,ProcessingTime,ProcessingSpeed,GenerationTime,GenerationSpeed,TotalTime,Output
+2024-07-14 14:42:20.687625+00:00,koboldcpp_cublas.dll,81,a-70b.q6_k,4096,100,40.00,99.90,12.50,8.00,52.50,11111
 """
 
 _SAMPLE_OLLAMA = """\
@@ -528,6 +604,18 @@ PARSER = LineFormat(
                     {"prompt_tokens": 240.0, "prompt_ms": 30000.0, "output_tokens": 50.0, "decode_ms": 2000.0},
                 ],
                 "clocks": [{"kind": "local-no-zone", "resolution_s": 1.0}],
+            },
+        ),
+        Sample(
+            text=_SAMPLE_KOBOLD_BENCH,
+            versions="KoboldCpp --benchmark, 2024 and later, whole, in part, and its file",
+            rows={
+                "requests": [
+                    {"line": 8, "server": "koboldcpp", "prompt_tokens": 8092.0, "prompt_ms": 20230.0, "output_tokens": 100.0, "decode_ms": 25000.0},
+                    {"line": 14, "prompt_tokens": 8092.0, "output_tokens": 100.0, "decode_ms": 5000.0},
+                    {"line": 19, "prompt_tokens": 3996.0, "output_tokens": 100.0, "decode_ms": 12500.0},
+                ],
+                "server_config": [{"key": "n_ctx_slot", "num": 8192.0}, {"key": "n_ctx_slot", "num": 4096.0}],
             },
         ),
         Sample(
