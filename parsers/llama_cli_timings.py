@@ -8,7 +8,7 @@ What it reads, alone or inside other text:
   its shapes of 2023, 2024 and 2026 (`ContextLimit: 231/4096, Processing:0.52s (3.9ms/T), Generation:...`, `Time Taken - Processing:...`).
 - The results of KoboldCpp's `--benchmark`, printed or in its file.
 - The block that `ollama run --verbose` prints after an answer; the same statistics as Open WebUI shows them (`eval_duration: 775000000`), as a
-  piece of an answer of Ollama's API, and as its Python client prints an answer.
+  piece of an answer of Ollama's API, and as its Python client prints an answer; the `timings` of an answer of llama-server, in pieces.
 - The totals of `llama-parallel`.
 
 Tables
@@ -221,6 +221,11 @@ _LINES = (
     _stat("stat prompt", "prompt_eval_duration", "go_ns", r"(\d+(?:\.\d+)?)"),
     _stat("stat decode n", "eval_count", "n", r"(\d+)"),
     _stat("stat decode", "eval_duration", "go_ns", r"(\d+(?:\.\d+)?)"),
+    _stat("told prompt n", "prompt_n", "n", r"(\d+)"),
+    _stat("told prompt", "prompt_ms", "ms", r"(\d+(?:\.\d+)?)"),
+    _stat("told decode n", "predicted_n", "n", r"(\d+)"),
+    _stat("told decode", "predicted_ms", "ms", r"(\d+(?:\.\d+)?)"),
+    _stat("told rate", "predicted_per_second", "rate", r"(\d+(?:\.\d+)?)"),
     Line(
         "stat all",
         into="requests*",
@@ -240,7 +245,17 @@ _LINES = (
 # the order of the lines in a block, of `ollama run --verbose`, of the API and of Open WebUI: one that is not behind the line before begins a block
 _ORDER = (
     *("stat rate", "stat prompt rate", "verbose total", "stat total", "verbose load", "stat load", "verbose prompt n", "stat prompt n"),
-    *("verbose prompt", "stat prompt", "verbose prompt rate", "verbose decode n", "stat decode n", "verbose decode", "stat decode", "verbose rate"),
+    *(
+        "verbose prompt",
+        "stat prompt",
+        "verbose prompt rate",
+        "verbose decode n",
+        "stat decode n",
+        "verbose decode",
+        "stat decode",
+        "verbose rate",
+    ),
+    *("told prompt n", "told prompt", "told decode n", "told decode", "told rate"),
 )
 
 _NOISE = (
@@ -322,7 +337,7 @@ WITH seconds AS (
         AND NOT EXISTS (SELECT 1 FROM kobolds k WHERE k.run = b.run AND k.line BETWEEN b.line - 14 AND b.line AND abs(k.decode_ms - b.decode_s * 1000) <= 10)
 ), ranked AS (
     SELECT *, list_position([{", ".join(f"'{kind}'" for kind in _ORDER)}], kind) AS place, split_part(kind, ' ', 1) AS who
-    FROM seconds WHERE kind LIKE 'verbose %' OR (kind LIKE 'stat %' AND kind <> 'stat all')
+    FROM seconds WHERE kind LIKE 'verbose %' OR kind LIKE 'told %' OR (kind LIKE 'stat %' AND kind <> 'stat all')
 ), begun AS (
     SELECT *, coalesce(place <= lag(place) OVER w OR who <> lag(who) OVER w OR line - lag(line) OVER w > 3, TRUE) AS begins
     FROM ranked WINDOW w AS (PARTITION BY run ORDER BY line)
@@ -331,10 +346,11 @@ WITH seconds AS (
 ), answers AS (
     SELECT run, min(line) AS line, any_value(who) AS who, max(took) FILTER (part = 'total') AS total_s, max(took) FILTER (part = 'load') AS load_s,
         max(n) FILTER (part = 'prompt n') AS prompt_n, max(took) FILTER (part = 'prompt') AS prompt_s,
-        max(n) FILTER (part = 'decode n') AS output_n, max(took) FILTER (part = 'decode') AS decode_s, max(rate) FILTER (part = 'rate') AS rate
+        max(n) FILTER (part = 'decode n') AS output_n, max(took) FILTER (part = 'decode') AS decode_s, max(rate) FILTER (part = 'rate') AS rate,
+        max(ms) FILTER (part = 'prompt') AS prompt_ms, max(ms) FILTER (part = 'decode') AS decode_ms
     FROM answer_blocks GROUP BY run, b
     UNION ALL
-    SELECT run, line, 'stat', total_ns / 1e9, coalesce(load_ns, 0) / 1e9, prompt_n, coalesce(prompt_ns, 0) / 1e9, n, decode_ns / 1e9, NULL
+    SELECT run, line, 'stat', total_ns / 1e9, coalesce(load_ns, 0) / 1e9, prompt_n, coalesce(prompt_ns, 0) / 1e9, n, decode_ns / 1e9, NULL, NULL, NULL
     FROM staged WHERE kind = 'stat all'
 )
 SELECT line, 'server' AS origin, 'llama.cpp' AS server, run, CAST(run AS VARCHAR) || ':' || coalesce(CAST(task AS VARCHAR), 'line '
@@ -354,11 +370,17 @@ SELECT line, 'server', 'koboldcpp', run, CAST(run AS VARCHAR) || ':line ' || CAS
     prompt_n, n, prompt_ms, decode_ms, n, NULL, NULL, 'ok'
 FROM bench_runs
 UNION ALL
+SELECT line, 'client', 'llama.cpp', run, CAST(run AS VARCHAR) || ':line ' || CAST(line AS VARCHAR), NULL, NULL, NULL, NULL,
+    prompt_n, output_n, prompt_ms, decode_ms,
+    CASE WHEN abs((output_n - 1) * 1000 / decode_ms - rate) < abs(output_n * 1000 / decode_ms - rate) THEN output_n - 1 ELSE output_n END, NULL, NULL, 'ok'
+FROM answers WHERE who = 'told' AND output_n > 0 AND decode_ms > 0 AND rate > 0
+    AND least(abs(output_n * 1000 / decode_ms - rate), abs((output_n - 1) * 1000 / decode_ms - rate)) <= 0.01 * rate
+UNION ALL
 SELECT line, 'client', 'ollama', run, CAST(run AS VARCHAR) || ':line ' || CAST(line AS VARCHAR), NULL, NULL, NULL, NULL,
     prompt_n, output_n, prompt_s * 1000, decode_s * 1000, output_n,
     -- runners up to 0.12.6 print the time of the prompt's last batch alone: the rest of a longer prompt would pass for waiting
     CASE WHEN total_s >= load_s + prompt_s + decode_s AND prompt_n <= 512 THEN (total_s - load_s - prompt_s - decode_s) * 1000 END, total_s, 'ok'
-FROM answers WHERE output_n > 0 AND decode_s > 0 AND CASE
+FROM answers WHERE who <> 'told' AND output_n > 0 AND decode_s > 0 AND CASE
     WHEN rate > 0 THEN abs(output_n / decode_s - rate) <= 0.01 * rate + 0.01
     -- statistics without a rate: nanoseconds that fit into their total, and no token faster than a tenth of a millisecond
     ELSE who = 'stat' AND total_s >= coalesce(load_s, 0) + coalesce(prompt_s, 0) + decode_s AND decode_s >= output_n * 1e-4 END
@@ -510,6 +532,19 @@ model='a:8b' created_at='2026-01-01T00:00:00Z' done=True done_reason='stop' tota
 prompt_eval_count=30 prompt_eval_duration=180000000 eval_count=70 eval_duration=2800000000 message=Message(role='assistant', content='x')
 """
 
+_SAMPLE_TOLD = """\
+    "prompt_n": 20,
+    "prompt_ms": 100.5,
+    "prompt_per_token_ms": 5.025,
+    "predicted_n": 51,
+    "predicted_ms": 1000.0,
+    "predicted_per_second": 50.0
+prompt_n: 20
+predicted_n: 50
+predicted_ms: 1000.0
+predicted_per_second: 80.0
+"""
+
 _SAMPLE_PARALLEL = """\
 main: n_parallel = 4, n_sequences = 64, cont_batching = 1, system tokens = 270
 Client   3, seq   63, junk =    0, prompt = 10, started decoding ...
@@ -611,7 +646,14 @@ PARSER = LineFormat(
             versions="KoboldCpp --benchmark, 2024 and later, whole, in part, and its file",
             rows={
                 "requests": [
-                    {"line": 8, "server": "koboldcpp", "prompt_tokens": 8092.0, "prompt_ms": 20230.0, "output_tokens": 100.0, "decode_ms": 25000.0},
+                    {
+                        "line": 8,
+                        "server": "koboldcpp",
+                        "prompt_tokens": 8092.0,
+                        "prompt_ms": 20230.0,
+                        "output_tokens": 100.0,
+                        "decode_ms": 25000.0,
+                    },
                     {"line": 14, "prompt_tokens": 8092.0, "output_tokens": 100.0, "decode_ms": 5000.0},
                     {"line": 19, "prompt_tokens": 3996.0, "output_tokens": 100.0, "decode_ms": 12500.0},
                 ],
@@ -662,6 +704,25 @@ PARSER = LineFormat(
                 "requests": [
                     {"line": 2, "latency_s": 5.0, "output_tokens": 80.0, "decode_ms": 4000.0, "prompt_ms": None, "queue_ms": None},
                     {"line": 7, "latency_s": 3.0, "prompt_tokens": 30.0, "prompt_ms": 180.0, "output_tokens": 70.0, "decode_ms": 2800.0},
+                ]
+            },
+        ),
+        Sample(
+            text=_SAMPLE_TOLD,
+            versions="pieces of the timings of llama-server's answers; the second contradicts itself",
+            rows={
+                "requests": [
+                    {
+                        "line": 1,
+                        "origin": "client",
+                        "server": "llama.cpp",
+                        "prompt_tokens": 20.0,
+                        "prompt_ms": 100.5,
+                        "output_tokens": 51.0,
+                        "decode_ms": 1000.0,
+                        "decode_steps": 50.0,
+                        "latency_s": None,
+                    }
                 ]
             },
         ),

@@ -851,7 +851,15 @@ _SAMPLES = (
         ' "eval_count": 80, "eval_duration": 3000000000}\n{"total_duration": 500000, "eval_count": 80, "eval_duration": 300000}\n',
         rows={
             "requests": [
-                {"line": 1, "server": "ollama", "prompt_ms": 250.0, "decode_ms": 3000.0, "queue_ms": 1250.0, "output_tokens": 80.0, "status": "ok"}
+                {
+                    "line": 1,
+                    "server": "ollama",
+                    "prompt_ms": 250.0,
+                    "decode_ms": 3000.0,
+                    "queue_ms": 1250.0,
+                    "output_tokens": 80.0,
+                    "status": "ok",
+                }
             ]
         },
         versions="Ollama's statistics alone, picked out of answers with jq",

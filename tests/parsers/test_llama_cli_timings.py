@@ -121,8 +121,11 @@ def test_a_block_without_its_beginning_takes_nothing_from_the_next() -> None:
 
 
 def test_a_saved_answer_is_read_once() -> None:
-    body = '{\n"model": "m",\n"created_at": "2026-09-10T00:00:04.25Z",\n"response": "x",\n"done": true,\n"total_duration": 5000000000,\n' + (
-        '"load_duration": 500000000,\n"prompt_eval_count": 26,\n"prompt_eval_duration": 250000000,\n"eval_count": 80,\n"eval_duration": 3000000000\n}\n'
+    body = (
+        '{\n"model": "m",\n"created_at": "2026-09-10T00:00:04.25Z",\n"response": "x",\n"done": true,\n"total_duration": 5000000000,\n'
+        + (
+            '"load_duration": 500000000,\n"prompt_eval_count": 26,\n"prompt_eval_duration": 250000000,\n"eval_count": 80,\n"eval_duration": 3000000000\n}\n'
+        )
     )
     found = recognise(Source.from_text(body, "answer.json"), [PARSER, RESPONSES])
     assert found.parsers == ["response-files"]

@@ -237,5 +237,7 @@ def test_the_command_is_one_of_the_server_that_a_start_up_log_names(servers: lis
 
 
 def test_two_servers_without_requests_leave_the_general_command() -> None:
-    rows = [{**row, "source_id": i} for i, s in enumerate(("ollama", "vllm")) for row in config(server=s, layers_offloaded=5, layers_total=62)]
+    rows = [
+        {**row, "source_id": i} for i, s in enumerate(("ollama", "vllm")) for row in config(server=s, layers_offloaded=5, layers_total=62)
+    ]
     assert verdict(RULE, store_of(server_config=rows)).next[0].command.startswith("llama-server")
