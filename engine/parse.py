@@ -229,6 +229,11 @@ class Probe:
         for k, n in rows.group_by("k").len().rows():
             self.kinds[k] = self.kinds.get(k, 0) + n
 
+    def signed(self) -> bool:
+        """Whether a line was matched that tells the format, not only such as stand in texts of others too."""
+        form = self.matcher.form
+        return not form.signature or any(set(form.lines[k].anchors) & set(form.signature) for k in self.kinds)
+
     def anchors(self) -> list[tuple[str, int]]:
         """First anchor of the matched kinds of line and how often, the commonest first."""
         lines = self.matcher.form.lines

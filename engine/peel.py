@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _RFC3339 = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)"
 _IDENT = r"[A-Za-z0-9_.@/+-]+"
+# a host, also one that somebody made unknown: `<server>`, `[REDACTED]`, `***`
+_HOST = rf"(?:{_IDENT}|<[^<>=\"]{{1,40}}>|\[[A-Za-z_-]{{2,20}}\]|[*#]{{2,20}})"
 # the month as the language of the machine names it: `Okt`, `mai`, `févr.`, `de des.`, `дек`, `9月`
 _MONTH = r"(?:d(?:e |['’]))?(?:\d{1,2}[月월]|[^\W\d_]{3,5}\.?)"
 ROUNDS = 5  # wrappers inside wrappers: compose, docker time, router port, quote
@@ -63,7 +65,7 @@ PEELERS: tuple[Peeler, ...] = (
     Peeler("build log", rf"^\[(?P<time>{_RFC3339})\] ", "utc", rare=True),
     Peeler("container runtime", rf"^(?P<time>{_RFC3339}) (?:stdout|stderr) [FP] ", "utc"),
     # a path in front of [n]: is a program's own, not an identifier of the journal
-    Peeler("journal iso", rf"^(?P<time>{_RFC3339}) (?:{_IDENT} +)?(?P<key>[^\s:/\[\]]+:?\[\d+\]): ?", "utc"),
+    Peeler("journal iso", rf"^(?P<time>{_RFC3339}) (?:{_HOST} +)?(?P<key>[^\s:/\[\]]+:?\[\d+\]): ?", "utc"),
     # a program may print a time and two words itself; microseconds and an offset are those of rsyslog
     Peeler(
         "syslog iso",
@@ -77,13 +79,13 @@ PEELERS: tuple[Peeler, ...] = (
     Peeler("docker interface time", r"^(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?) \| ", "local-no-zone"),
     Peeler(
         "journal full",
-        rf"^[A-Z][a-z]{{2}} (?P<time>\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? UTC) {_IDENT} (?P<key>[^\s:\[\]]+\[\d+\]): ?",
+        rf"^[A-Z][a-z]{{2}} (?P<time>\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? UTC) {_HOST} (?P<key>[^\s:\[\]]+\[\d+\]): ?",
         "utc",
     ),
     Peeler("journal unix", rf"^(?P<time>\d{{10}}\.\d{{3,6}}) {_IDENT} (?P<key>[^\s:\[\]]+\[\d+\]): ?", "utc", "unix"),
     Peeler(
         "journal short",
-        rf"^(?P<time>{_MONTH} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?) +(?:{_IDENT} +)?(?P<key>[^\s:\[\]]+:?\[\d*\]):? ?",
+        rf"^(?P<time>{_MONTH} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?) +(?:{_HOST} +)?(?P<key>[^\s:\[\]]+:?\[\d*\]):? ?",
         "no-year",
         "month-name",
     ),

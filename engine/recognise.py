@@ -98,12 +98,13 @@ def contenders(source: Readable, formats: Sequence[LineFormat]) -> tuple[list[Li
     takes longer than all the rest. A format that cannot work is kept: the pass reports it.
     """
     text, formats = source.head().text, possible(source, formats)
-    if len(formats) > 1 and source.head().complete:
+    if formats and source.head().complete:
         probes = scan(text, formats, alone=True)
-        nothing = [p.matcher.form.name for p in probes if p.alive and not p.counts.matched and not p.counts.near_miss]
+        # one that matches only lines which do not tell it has nothing here either
+        nothing = [p.matcher.form.name for p in probes if p.alive and (not p.signed() if p.counts.matched else not p.counts.near_miss)]
         formats = [f for f in formats if f.name not in nothing]
         if sum(len(p.lines) for p in probes) == len(set().union(*(p.lines for p in probes))):
-            return formats, probes
+            return formats, [p for p in probes if p.matcher.form.name not in nothing]
     formats = precedence(formats) if len(formats) > 1 else formats
     return formats, scan(text, formats)
 
@@ -133,7 +134,7 @@ def _line_claims(probes: Sequence[Probe], found: Recognition) -> list[tuple[str,
     near: list[tuple[str, Refusal]] = []
     for probe in probes:
         name = probe.matcher.form.name
-        if probe.counts.matched:
+        if probe.counts.matched and probe.signed():
             found.lines.append(name)
             said = ", ".join(f"{n} lines with {a.strip()!r}" for a, n in probe.anchors()[:3])
             found.reasons.setdefault(name, said)

@@ -6,7 +6,10 @@ What it reads, alone or inside other text:
 - The server of builds 1413 to 2258: `print_timings:` with `slot N is processing [task id: M]` and `slot N released (...)`.
 - KoboldCpp's line per reply, `CtxLimit:231/4096, Amt:100/100, Init:0.00s, Process:0.52s (...), Generate:3.01s (...), Total:3.53s`, and
   its shapes of 2023, 2024 and 2026 (`ContextLimit: 231/4096, Processing:0.52s (3.9ms/T), Generation:...`, `Time Taken - Processing:...`).
-- The block that `ollama run --verbose` prints after an answer, and that of KTransformers' `local_chat`: the same lines without a total.
+- The results of KoboldCpp's `--benchmark`, printed or in its file.
+- The block that `ollama run --verbose` prints after an answer, and that of KTransformers' `local_chat`: the same lines without a total; the
+  same statistics as Open WebUI shows them (`eval_duration: 775000000`), as a piece of an answer of Ollama's API, and as its Python client
+  prints an answer; the `timings` of an answer of llama-server, in pieces.
 - The totals of `llama-parallel`.
 
 Tables
@@ -25,7 +28,7 @@ Traps
 - From Ollama 0.30 on the prompt count includes cached tokens while its duration does not.
 - Blocks at the end of llama-parallel, llama-batched-bench and llama-perplexity are no request: `eval` counts only the tokens decoded alone,
   and whatever went through in a batch is in the prompt's line. Nor is a block that decoded nothing (`0.00 ms / 1 runs`).
-- A block whose printed rate contradicts its own time and count is refused.
+- A block whose printed rate contradicts its own time and count is refused: so are those of Open WebUI 0.5.1, whose durations are in units of 10 us.
 """
 
 from __future__ import annotations
@@ -42,6 +45,23 @@ _MS = Num(r"time += +([\d.]+) ms")
 def _duration(label: str) -> dict[str, Field]:
     """A Go duration behind a label, in its parts."""
     return go_duration("go", rf"{label}: +", r"\s*$")
+
+
+def _bench_row() -> dict[str, Field]:
+    """The numbers in a row of the file of KoboldCpp's benchmark: they follow each other behind the name of the model."""
+    names = ("ctx", "n", "prompt_s", "prompt_rate", "decode_s", "rate", "total_s")
+    return {
+        name: (Int if name in ("ctx", "n") else Num)(
+            "," + ",".join((r"(\d+)" if k < 2 else r"([\d.]+)") if k == at else r"[\d.]+" for k in range(len(names))) + r"(?:,|\s*$)"
+        )
+        for at, name in enumerate(names)
+    }
+
+
+def _stat(kind: str, key: str, field: str, number: str) -> Line:
+    """A line of an answer's statistics as Ollama's API and Open WebUI write them: `key: 12,`, the key quoted or not."""
+    value = rf'"?{key}"?: ?{number}[,}}]*\s*(?:#.*)?$'
+    return Line(kind, "requests*", key, {field: Num(value) if field != "n" else Int(value)}, need=(field,), after=r'^[\s>*{-]*"?$')
 
 
 def _timings(who: str, after: str, counted: str) -> tuple[Line, ...]:
@@ -81,16 +101,16 @@ _LINES = (
     Line(
         "many prompts",
         into="bench_steps*",
-        anchor="Total prompt tokens: ",
-        after=r"^$",
+        anchor=", speed: ",
+        after=r"^Total prompt tokens: +\d+$",  # LM Studio prints the count alone
         fields=_TOTAL,
         need=("total_n", "speed"),
     ),
     Line(
         "many outputs",
         into="bench_steps*",
-        anchor="Total gen tokens: ",
-        after=r"^$",
+        anchor=", speed: ",
+        after=r"^Total gen tokens: +\d+$",
         fields=_TOTAL,
         need=("total_n", "speed"),
     ),
@@ -153,6 +173,25 @@ _LINES = (
         },
         need=("prompt_s", "decode_s", "total_s"),
     ),
+    *(
+        Line(f"bench {kind}", "requests*", f"{key}: ", {field: value}, need=(field,), after=r"^[\s>]*$")
+        for kind, key, field, value in (
+            ("ctx", "MaxCtx", "ctx", Int(r"MaxCtx: (\d+)\s*$")),
+            ("amount", "GenAmount", "n", Int(r"GenAmount: (\d+)\s*$")),
+            ("prompt", "ProcessingTime", "prompt_s", Num(r"Time: ([\d.]+)s\s*$")),
+            ("prompt rate", "ProcessingSpeed", "rate", Num(r"Speed: ([\d.]+)T/s\s*$")),
+            ("decode", "GenerationTime", "decode_s", Num(r"Time: ([\d.]+)s\s*$")),
+            ("rate", "GenerationSpeed", "rate", Num(r"Speed: ([\d.]+)T/s\s*$")),
+        )
+    ),
+    Line(
+        "bench row",
+        into="requests*",
+        anchor="koboldcpp",
+        after=r"^[\s>]*\d{4}-\d\d-\d\d \d\d:[\d:.+]+,$",
+        fields=_bench_row(),
+        need=("ctx", "n", "prompt_s", "decode_s", "rate"),
+    ),
     Line("verbose total", into="requests*", anchor="total duration: ", after=_LIST, fields=_duration("total duration")),
     Line("verbose load", into="requests*", anchor="load duration: ", after=_LIST, fields=_duration("load duration")),
     Line(
@@ -177,6 +216,49 @@ _LINES = (
         fields={"rate": Num(r"rate: +([\d.]+) tokens/s")},
         need=("rate",),
     ),
+    _stat("stat rate", "response_token/s", "rate", r"([\d.]+)"),
+    _stat("stat prompt rate", "prompt_token/s", "rate", r"([\d.]+)"),
+    _stat("stat total", "total_duration", "go_ns", r"(\d+(?:\.\d+)?)"),
+    _stat("stat load", "load_duration", "go_ns", r"(\d+(?:\.\d+)?)"),
+    _stat("stat prompt n", "prompt_eval_count", "n", r"(\d+)"),
+    _stat("stat prompt", "prompt_eval_duration", "go_ns", r"(\d+(?:\.\d+)?)"),
+    _stat("stat decode n", "eval_count", "n", r"(\d+)"),
+    _stat("stat decode", "eval_duration", "go_ns", r"(\d+(?:\.\d+)?)"),
+    _stat("told prompt n", "prompt_n", "n", r"(\d+)"),
+    _stat("told prompt", "prompt_ms", "ms", r"(\d+(?:\.\d+)?)"),
+    _stat("told decode n", "predicted_n", "n", r"(\d+)"),
+    _stat("told decode", "predicted_ms", "ms", r"(\d+(?:\.\d+)?)"),
+    _stat("told rate", "predicted_per_second", "rate", r"(\d+(?:\.\d+)?)"),
+    Line(
+        "stat all",
+        into="requests*",
+        anchor="total_duration=",
+        after=r"^(?:\w+\()?model='[^']*',? created_at='[^']*',? done=True,? done_reason='?\w*'?,? $",
+        fields={
+            "total_ns": Num(r" total_duration=(\d+)"),
+            "load_ns": Num(r" load_duration=(\d+)"),
+            "prompt_n": Int(r" prompt_eval_count=(\d+)"),
+            "prompt_ns": Num(r" prompt_eval_duration=(\d+)"),
+            "n": Int(r" eval_count=(\d+)"),
+            "decode_ns": Num(r" eval_duration=(\d+)"),
+        },
+        need=("total_ns", "n", "decode_ns"),
+    ),
+)
+# the order of the lines in a block, of `ollama run --verbose`, of the API and of Open WebUI: one that is not behind the line before begins a block
+_ORDER = (
+    *("stat rate", "stat prompt rate", "verbose total", "stat total", "verbose load", "stat load", "verbose prompt n", "stat prompt n"),
+    *(
+        "verbose prompt",
+        "stat prompt",
+        "verbose prompt rate",
+        "verbose decode n",
+        "stat decode n",
+        "verbose decode",
+        "stat decode",
+        "verbose rate",
+    ),
+    *("told prompt n", "told prompt", "told decode n", "told decode", "told rate"),
 )
 
 _NOISE = (
@@ -204,8 +286,9 @@ WITH seconds AS (
         max(CASE WHEN kind = 'tool decode' THEN line END) OVER (w ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS decoded
     FROM seconds WHERE kind LIKE 'tool %' OR kind LIKE 'many%' WINDOW w AS (PARTITION BY run ORDER BY line)
 ), tools AS (
+    -- a prompt of `0.00 ms / 1 tokens` was none: all of it came from the cache
     SELECT run, min(line) AS line, NULL AS slot, NULL AS task,
-        max(n) FILTER (kind = 'tool prompt') AS prompt_n, max(ms) FILTER (kind = 'tool prompt') AS prompt_ms,
+        max(n) FILTER (kind = 'tool prompt' AND ms > 0) AS prompt_n, max(ms) FILTER (kind = 'tool prompt' AND ms > 0) AS prompt_ms,
         max(n) FILTER (kind = 'tool sample') AS output_n, max(n) FILTER (kind = 'tool decode') AS steps,
         max(ms) FILTER (kind = 'tool decode') AS decode_ms, max(rate) FILTER (kind = 'tool decode') AS rate
     FROM tool_blocks WHERE kind LIKE 'tool %' AND kind <> 'tool load' GROUP BY run, b, p
@@ -238,16 +321,40 @@ WITH seconds AS (
     FROM staged
     WHERE kind = 'kobold' AND (n IS NULL OR rate IS NULL OR decode_s < 0.05 OR abs(n / decode_s - rate) <= 0.02 * rate + 0.01
         OR abs((n - 1) / decode_s - rate) <= 0.02 * rate + 0.01)
-), verbose_blocks AS (
-    SELECT *, sum(CASE WHEN kind = 'verbose total' THEN 1 ELSE 0 END) OVER (PARTITION BY run ORDER BY line) AS b
-    FROM seconds WHERE kind LIKE 'verbose %'
+), bench_parts AS (
+    SELECT *, sum(CASE WHEN kind = 'bench prompt' THEN 1 ELSE 0 END) OVER (PARTITION BY run ORDER BY line)
+        + CASE WHEN kind IN ('bench ctx', 'bench amount') THEN 1 ELSE 0 END AS b
+    FROM staged WHERE kind LIKE 'bench %' AND kind <> 'bench row'
+), benches AS (
+    -- the same run has its own line above the block, where the console was kept
+    SELECT run, min(line) FILTER (kind = 'bench prompt') AS line, max(ctx) AS ctx, max(n) AS amount, max(prompt_s) AS prompt_s, max(decode_s) AS decode_s,
+        max(rate) FILTER (kind = 'bench prompt rate') AS prompt_rate, max(rate) FILTER (kind = 'bench rate') AS rate
+    FROM bench_parts GROUP BY run, b HAVING count(DISTINCT kind) = count(*) AND max(line) - min(line) <= 12
+    UNION ALL SELECT run, line, ctx, n, prompt_s, decode_s, prompt_rate, rate FROM staged
+        WHERE kind = 'bench row' AND abs(prompt_s + decode_s - total_s) <= 0.02
+), bench_runs AS (
+    SELECT run, line, ctx, prompt_s * 1000 AS prompt_ms, decode_s * 1000 AS decode_ms, rate,
+        round(prompt_s * prompt_rate) AS prompt_n, coalesce(amount, round(decode_s * rate)) AS n
+    FROM benches b WHERE prompt_s > 0 AND decode_s > 0 AND rate > 0
+        AND 0.005 / rate + 0.005 / decode_s <= 0.01 AND (amount IS NULL OR abs(amount / decode_s - rate) <= 0.01 * rate + 0.01)
+        AND NOT EXISTS (SELECT 1 FROM kobolds k WHERE k.run = b.run AND k.line BETWEEN b.line - 14 AND b.line AND abs(k.decode_ms - b.decode_s * 1000) <= 10)
+), ranked AS (
+    SELECT *, list_position([{", ".join(f"'{kind}'" for kind in _ORDER)}], kind) AS place, split_part(kind, ' ', 1) AS who
+    FROM seconds WHERE kind LIKE 'verbose %' OR kind LIKE 'told %' OR (kind LIKE 'stat %' AND kind <> 'stat all')
+), begun AS (
+    SELECT *, coalesce(place <= lag(place) OVER w OR who <> lag(who) OVER w OR line - lag(line) OVER w > 3, TRUE) AS begins
+    FROM ranked WINDOW w AS (PARTITION BY run ORDER BY line)
+), answer_blocks AS (
+    SELECT *, substr(kind, length(who) + 2) AS part, sum(CASE WHEN begins THEN 1 ELSE 0 END) OVER (PARTITION BY run ORDER BY line) AS b FROM begun
 ), answers AS (
-    SELECT run, min(line) AS line, max(took) FILTER (kind = 'verbose total') AS total_s, max(took) FILTER (kind = 'verbose load') AS load_s,
-        max(n) FILTER (kind = 'verbose prompt n') AS prompt_n, max(took) FILTER (kind = 'verbose prompt') AS prompt_s,
-        max(n) FILTER (kind = 'verbose decode n') AS output_n, max(took) FILTER (kind = 'verbose decode') AS decode_s,
-        max(rate) FILTER (kind = 'verbose rate') AS rate
-    FROM verbose_blocks WHERE b > 0 GROUP BY run, b HAVING max(line) - min(line) <= 16 AND count(*) <= 8
-        AND count(DISTINCT kind) = count(*)
+    SELECT run, min(line) AS line, any_value(who) AS who, max(took) FILTER (part = 'total') AS total_s, max(took) FILTER (part = 'load') AS load_s,
+        max(n) FILTER (part = 'prompt n') AS prompt_n, max(took) FILTER (part = 'prompt') AS prompt_s,
+        max(n) FILTER (part = 'decode n') AS output_n, max(took) FILTER (part = 'decode') AS decode_s, max(rate) FILTER (part = 'rate') AS rate, count(python) AS python,
+        max(ms) FILTER (part = 'prompt') AS prompt_ms, max(ms) FILTER (part = 'decode') AS decode_ms
+    FROM answer_blocks GROUP BY run, b
+    UNION ALL
+    SELECT run, line, 'stat', total_ns / 1e9, coalesce(load_ns, 0) / 1e9, prompt_n, coalesce(prompt_ns, 0) / 1e9, n, decode_ns / 1e9, NULL, 0, NULL, NULL
+    FROM staged WHERE kind = 'stat all'
 ), chat_blocks AS (
     SELECT *, sum(CASE WHEN kind = 'verbose prompt n' THEN 1 ELSE 0 END) OVER (PARTITION BY run ORDER BY line) AS b
     FROM seconds WHERE kind LIKE 'verbose %'
@@ -272,11 +379,24 @@ SELECT line, 'server', 'koboldcpp', run, CAST(run AS VARCHAR) || ':line ' || CAS
     CASE WHEN abs((n - 1) * 1000 / decode_ms - rate) < abs(n * 1000 / decode_ms - rate) THEN n - 1 ELSE coalesce(n, made) END, NULL, NULL, 'ok'
 FROM kobolds
 UNION ALL
+SELECT line, 'server', 'koboldcpp', run, CAST(run AS VARCHAR) || ':line ' || CAST(line AS VARCHAR), NULL, NULL, NULL, NULL,
+    prompt_n, n, prompt_ms, decode_ms, n, NULL, NULL, 'ok'
+FROM bench_runs
+UNION ALL
+SELECT line, 'client', 'llama.cpp', run, CAST(run AS VARCHAR) || ':line ' || CAST(line AS VARCHAR), NULL, NULL, NULL, NULL,
+    prompt_n, output_n, prompt_ms, decode_ms,
+    CASE WHEN abs((output_n - 1) * 1000 / decode_ms - rate) < abs(output_n * 1000 / decode_ms - rate) THEN output_n - 1 ELSE output_n END, NULL, NULL, 'ok'
+FROM answers WHERE who = 'told' AND output_n > 0 AND decode_ms > 0 AND rate > 0
+    AND least(abs(output_n * 1000 / decode_ms - rate), abs((output_n - 1) * 1000 / decode_ms - rate)) <= 0.01 * rate
+UNION ALL
 SELECT line, 'client', 'ollama', run, CAST(run AS VARCHAR) || ':line ' || CAST(line AS VARCHAR), NULL, NULL, NULL, NULL,
     prompt_n, output_n, prompt_s * 1000, decode_s * 1000, output_n,
     -- runners up to 0.12.6 print the time of the prompt's last batch alone: the rest of a longer prompt would pass for waiting
     CASE WHEN total_s >= load_s + prompt_s + decode_s AND prompt_n <= 512 THEN (total_s - load_s - prompt_s - decode_s) * 1000 END, total_s, 'ok'
-FROM answers WHERE output_n > 0 AND decode_s > 0 AND rate > 0 AND abs(output_n / decode_s - rate) <= 0.01 * rate + 0.01
+FROM answers WHERE who <> 'told' AND python = 0 AND output_n > 0 AND decode_s > 0 AND CASE
+    WHEN rate > 0 THEN abs(output_n / decode_s - rate) <= 0.01 * rate + 0.01
+    -- statistics without a rate: nanoseconds that fit into their total, and no token faster than a tenth of a millisecond
+    ELSE who = 'stat' AND total_s >= coalesce(load_s, 0) + coalesce(prompt_s, 0) + decode_s AND decode_s >= output_n * 1e-4 END
 UNION ALL
 SELECT line, 'server', 'ktransformers', run, CAST(run AS VARCHAR) || ':line ' || CAST(line AS VARCHAR), NULL, NULL, NULL, NULL,
     prompt_n, output_n, prompt_s * 1000, decode_s * 1000, output_n, NULL, NULL, 'ok'
@@ -292,7 +412,7 @@ WITH listed AS (
     FROM staged WHERE kind IN ('early slot', 'early launch') GROUP BY run
     HAVING count(DISTINCT slot) FILTER (kind = 'early slot') = slots AND max(line) > max(line) FILTER (kind = 'early slot')
 ), found AS (
-    SELECT min(line) AS line, 'koboldcpp' AS server, run, 'n_ctx_slot' AS key, ctx AS num FROM staged WHERE kind = 'kobold' AND ctx > 0
+    SELECT min(line) AS line, 'koboldcpp' AS server, run, 'n_ctx_slot' AS key, ctx AS num FROM staged WHERE kind IN ('kobold', 'bench ctx', 'bench row') AND ctx > 0
     GROUP BY run, ctx
     UNION ALL SELECT line, 'llama.cpp', run, 'n_ctx_slot', ctx FROM listed
     UNION ALL SELECT line, 'llama.cpp', run, 'slots', slots FROM listed
@@ -366,6 +486,28 @@ _SAMPLE_KOBOLD_TIMED = """\
 [18:45:30] CtxLimit:290/16384, Init:0.15s, Processed:240 in 30.00s (8.00T/s), Generated:50/64 in 2.00s (25.00T/s), Total:32.15s
 """
 
+_SAMPLE_KOBOLD_BENCH = """\
+Benchmark Completed - v1.79.1 Results:
+======
+Timestamp: 2024-12-14 20:41:03.368064+00:00
+Layers: 59
+MaxCtx: 8192
+GenAmount: 100
+-----
+ProcessingTime: 20.230s
+ProcessingSpeed: 400.00T/s
+GenerationTime: 25.000s
+GenerationSpeed: 4.00T/s
+TotalTime: 45.230s
+
+ProcessingTime: 10.000s
+ProcessingSpeed: 809.20T/s
+GenerationTime: 5.000s
+GenerationSpeed: 20.00T/s
+Timestamp,Backend,Layers,Model,MaxCtx,GenAmount,ProcessingTime,ProcessingSpeed,GenerationTime,GenerationSpeed,TotalTime,Output
+2024-07-14 14:42:20.687625+00:00,koboldcpp_cublas.dll,81,a-70b.q6_k,4096,100,40.00,99.90,12.50,8.00,52.50,11111
+"""
+
 _SAMPLE_OLLAMA = """\
 total duration:       1m2.5s
 load duration:        100.5ms
@@ -384,6 +526,49 @@ prompt eval rate:     4.999999925494195 tokens/s
 eval count:           300 token(s)
 eval duration:        120.00000190734863s
 eval rate:            2.4999999602635707 tokens/s
+"""
+
+_SAMPLE_OPEN_WEBUI = """\
+response_token/s: 40
+prompt_token/s: 105.0
+total_duration: 62500000000
+load_duration: 100500000
+prompt_eval_count: 21
+prompt_tokens: 21
+prompt_eval_duration: 200000000
+eval_count: 2000
+completion_tokens: 2000
+eval_duration: 50000000000
+approximate_total: "0h1m2s"
+
+response_token/s: 4000
+total_duration: 858553.61
+eval_count: 16
+eval_duration: 40000
+"""
+
+_SAMPLE_API = """\
+the answer's end:
+  "total_duration":5000000000,  # 5 s
+  "load_duration": 500000000,
+  "prompt_eval_count": 26,
+  "eval_count": 80,
+  "eval_duration": 4000000000
+model='a:8b' created_at='2026-01-01T00:00:00Z' done=True done_reason='stop' total_duration=3000000000 load_duration=20000000 \
+prompt_eval_count=30 prompt_eval_duration=180000000 eval_count=70 eval_duration=2800000000 message=Message(role='assistant', content='x')
+"""
+
+_SAMPLE_TOLD = """\
+    "prompt_n": 20,
+    "prompt_ms": 100.5,
+    "prompt_per_token_ms": 5.025,
+    "predicted_n": 51,
+    "predicted_ms": 1000.0,
+    "predicted_per_second": 50.0
+prompt_n: 20
+predicted_n: 50
+predicted_ms: 1000.0
+predicted_per_second: 80.0
 """
 
 _SAMPLE_PARALLEL = """\
@@ -483,6 +668,25 @@ PARSER = LineFormat(
             },
         ),
         Sample(
+            text=_SAMPLE_KOBOLD_BENCH,
+            versions="KoboldCpp --benchmark, 2024 and later, whole, in part, and its file",
+            rows={
+                "requests": [
+                    {
+                        "line": 8,
+                        "server": "koboldcpp",
+                        "prompt_tokens": 8092.0,
+                        "prompt_ms": 20230.0,
+                        "output_tokens": 100.0,
+                        "decode_ms": 25000.0,
+                    },
+                    {"line": 14, "prompt_tokens": 8092.0, "output_tokens": 100.0, "decode_ms": 5000.0},
+                    {"line": 19, "prompt_tokens": 3996.0, "output_tokens": 100.0, "decode_ms": 12500.0},
+                ],
+                "server_config": [{"key": "n_ctx_slot", "num": 8192.0}, {"key": "n_ctx_slot", "num": 4096.0}],
+            },
+        ),
+        Sample(
             text=_SAMPLE_OLLAMA,
             versions="ollama run --verbose, any",
             rows={
@@ -513,6 +717,54 @@ PARSER = LineFormat(
                         "prompt_ms": 3200.0000476837158,
                         "decode_ms": 120000.00190734863,
                         "queue_ms": None,
+                        "latency_s": None,
+                    }
+                ]
+            },
+        ),
+        Sample(
+            text=_SAMPLE_OPEN_WEBUI,
+            versions="Open WebUI's information on an answer; of 0.5.1 in units of its own, which its rate shows",
+            rows={
+                "requests": [
+                    {
+                        "line": 1,
+                        "origin": "client",
+                        "server": "ollama",
+                        "latency_s": 62.5,
+                        "prompt_tokens": 21.0,
+                        "prompt_ms": 200.0,
+                        "output_tokens": 2000.0,
+                        "decode_ms": 50000.0,
+                        "queue_ms": 12199.5,
+                    }
+                ]
+            },
+        ),
+        Sample(
+            text=_SAMPLE_API,
+            versions="pieces of an answer of Ollama's API, and what its Python client prints",
+            rows={
+                "requests": [
+                    {"line": 2, "latency_s": 5.0, "output_tokens": 80.0, "decode_ms": 4000.0, "prompt_ms": None, "queue_ms": None},
+                    {"line": 7, "latency_s": 3.0, "prompt_tokens": 30.0, "prompt_ms": 180.0, "output_tokens": 70.0, "decode_ms": 2800.0},
+                ]
+            },
+        ),
+        Sample(
+            text=_SAMPLE_TOLD,
+            versions="pieces of the timings of llama-server's answers; the second contradicts itself",
+            rows={
+                "requests": [
+                    {
+                        "line": 1,
+                        "origin": "client",
+                        "server": "llama.cpp",
+                        "prompt_tokens": 20.0,
+                        "prompt_ms": 100.5,
+                        "output_tokens": 51.0,
+                        "decode_ms": 1000.0,
+                        "decode_steps": 50.0,
                         "latency_s": None,
                     }
                 ]

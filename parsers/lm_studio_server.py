@@ -169,6 +169,7 @@ PARSER = LineFormat(
     ),
     front=True,
     lines=_LINES,
+    signature=tuple(anchor for line in _LINES if line.kind != "usage" for anchor in line.anchors),  # any JSON may hold a usage
     noise=(
         "Accumulating tokens ... (stream = ",
         "Prompt processing progress: ",

@@ -4,7 +4,7 @@ How to get one: `ollama ps > ps.txt` while the model is loaded (after a request,
 from a terminal with the prompt and whatever else stood there.
 
 Versions. `NAME ID SIZE PROCESSOR UNTIL` (0.1.33 to 0.9), with `CONTEXT` before `UNTIL` since. A row is known by its form (a name, an id
-of hexadecimal digits, a size, a share), so the heading may be missing.
+of hexadecimal digits, a size, a share), so the heading may be missing; so may id and size, which people cut out, where blanks set the rest apart.
 
 Tables
 - `server_config` keys, one row per model and printing: memory_on_cpu_share (0..1, an interval: the share is printed in whole per cent),
@@ -15,6 +15,7 @@ Traps
 - `100% GPU` says that no layer was planned for the CPU. Before the own engine of 0.11 it is the plan, not what was allocated, and a runner
   that found no card still shows it: it takes the memory of the cards to believe it.
 - A share between is one of a model with at least one layer on the CPU; the token embedding is then counted with the CPU.
+- A row behind `#` stands in a comment: it is somebody's example and gives nothing.
 - `SIZE` is more than the file, and in units of 1000. `Unknown` is no share. `UNTIL` is relative to a time that is not printed.
 - `CONTEXT` is that of one request, but of all slots together in some versions before 0.11. Where several models are loaded nothing
   tells which one was asked: the share is then the interval over all of them.
@@ -26,8 +27,10 @@ from ..engine.line_format import Int, Line, LineFormat, Num, Sample, Text
 
 __all__ = ["PARSER"]
 
-_ROW = r"^[\s>]*\S{1,200}\s+[0-9a-f]{7,64}\s+\d+(?:\.\d)? [KMGT]?B\s+(?:\d{1,3}%/)?\d{1,3}$"
-_UNTIL = r"\s+(?:(?:About |Less than )?(?:an?|\d+) \w+(?: from now)?|Forever|Never|Stopping\.\.\.)\s*$"
+_SIZE = r"\d+(?:\.\d)? {1,2}[KMGT]?B"
+# the id and the size are what people cut out of a row; between the rest at least two blanks stand
+_ROW = rf"^[\s>]*\S{{1,200}}(?:\s+[0-9a-f]{{7,64}}\s+{_SIZE}\s+|\s{{2,}}(?:{_SIZE}\s{{2,}})?)(?:\d{{1,3}}%/)?\d{{1,3}}$"
+_UNTIL = r"\s+(?:(?:About |Less than )?(?:an?|\d+) \w+(?: from now)?|Forever|Never|Stopping\.\.\.)(?:\s{2,}\S.{0,80})?\s*$"
 _UNITS = {"B": 2**-20, "KB": 1e3 / 2**20, "MB": 1e6 / 2**20, "GB": 1e9 / 2**20, "TB": 1e12 / 2**20}
 
 _LINES = (
@@ -37,16 +40,16 @@ _LINES = (
         anchor=("% GPU", "% CPU/GPU", "% CPU"),
         after=_ROW,
         fields={
-            "size": Num(r"\s(\d+(?:\.\d)?) [KMGT]?B\s+\d"),
-            "unit": Text(r"\s\d+(?:\.\d)? ([KMGT]?B)\s+\d"),
-            "tenths": Text(r"\s\d+(\.\d) [KMGT]?B\s+\d"),
+            "size": Num(r"\s(\d+(?:\.\d)?) {1,2}[KMGT]?B\s+\d"),
+            "unit": Text(r"\s\d+(?:\.\d)? {1,2}([KMGT]?B)\s+\d"),
+            "tenths": Text(r"\s\d+(\.\d) {1,2}[KMGT]?B\s+\d"),
             "cpu": Num(r"\s(\d{1,3})%/\d{1,3}% CPU/GPU\s"),
             "gpu": Num(r"\s\d{1,3}%/(\d{1,3})% CPU/GPU\s"),
             "whole": Text(r"\s100% (CPU|GPU)\s"),
             "context": Int(rf"%\s(?:CPU/GPU|CPU|GPU)\s+(\d+){_UNTIL}"),
             "until": Text(rf"%\s(?:CPU/GPU|CPU|GPU)(?:\s+\d+)?({_UNTIL})"),
         },
-        need=("size", "unit", "until"),
+        need=("until",),
     ),
 )
 
@@ -85,9 +88,17 @@ hf.co/someone/x-GGUF:Q4_K_M 0123456789ab    5.1 GB    100% GPU     8192       Fo
 nomic-embed-text:latest     aaaabbbbcccc    849 MB    100% CPU     2048       About a minute from now
 """
 
+_SAMPLE_CUT = """\
+NAME        SIZE     PROCESSOR          CONTEXT    UNTIL
+a:12b       8.9 GB   49%/51% CPU/GPU    4096       23 hours   half of it!
+# e:70b     40 GB    80%/20% CPU/GPU    4096       4 minutes from now
+b:33b         23%/77% CPU/GPU    4 minutes from now
+"""
+
 _SAMPLE_QUOTED = """\
 the user wrote: llama3:70b bcfb190ca3a7 42 GB 48%/52% CPU/GPU 4 minutes from now
 llama3:70b 9f438cb9cd58 0 B Unknown 4 minutes from now
+it was at 100% GPU for 4 minutes from now
 """
 
 PARSER = LineFormat(
@@ -118,6 +129,18 @@ PARSER = LineFormat(
                     {"line": 4, "key": "context_length", "num": 2048.0},
                     {"key": "memory_on_cpu_share", "num": 1.0, "num_hi": None},
                     {"key": "model_memory_mib", "num": 849e6 / 2**20, "num_hi": 850e6 / 2**20},
+                ]
+            },
+        ),
+        Sample(
+            text=_SAMPLE_CUT,
+            versions="any, with columns cut out or annotated; a row in a comment is an example",
+            rows={
+                "server_config": [
+                    {"line": 2, "key": "context_length", "num": 4096.0},
+                    {"key": "memory_on_cpu_share", "num": 0.485, "num_hi": 0.495},
+                    {"key": "model_memory_mib", "num": 8.85e9 / 2**20, "num_hi": 8.95e9 / 2**20},
+                    {"line": 4, "key": "memory_on_cpu_share", "num": 0.225, "num_hi": 0.235},
                 ]
             },
         ),

@@ -11,13 +11,14 @@ Tables
   messages). finished_at: the printed time (local, without zone, whole seconds, written after the answer is out). queued_at: that minus
   the printed duration, which counts from receipt: waiting for a model to load or for a free slot is inside. latency_s: the duration.
   started_at stays unknown. resolution_s is 2 where the duration is a minute or more, because it is cut to whole seconds there.
-  status: ok (2xx), cancelled (499), failed (the rest; a client that gave up shows as 500 in many versions).
-- `server_config` keys: slots and slots_source (command line, load request, forced, environment, default), n_ctx, n_ctx_slot, n_batch,
+  status: ok (2xx), cancelled (499), failed (the rest; a client that gave up shows as 500 in many versions). Of Ollama's MLX engine, which
+  works on one request after the other, prompt_tokens, cached_tokens, drafted_tokens and accepted_tokens too.
+- `server_config` keys: slots and slots_source (command line, load request, scheduler, forced, environment, default), n_ctx, n_ctx_slot, n_batch,
   split (layer, only where layers went to two or more cards), layers_offloaded, layers_total, flash_attn, device_model_mib,
   sched_spread, max_queue, version. Where several models were loaded with different values, slots and n_ctx_slot are intervals; the
   others are of the last load.
 - `server_events`: loading (a runner started with a model), loaded (value: seconds it took), fallback, error, cancel.
-- `gpus`: the cards of the "inference compute" lines; `models`: architecture and file type where Ollama's own engine names them.
+- `gpus`: the cards of the "inference compute" lines and, of a log with OLLAMA_DEBUG, of "updating cuda memory data"; `models`: architecture and file type where Ollama's own engine names them.
 
 Traps
 - `OLLAMA_NUM_PARALLEL:0` means automatic in 0.1.49 to 0.9.6: 1 to 4 slots, told by the runner's command line alone. Without that line
@@ -115,10 +116,18 @@ _LINES = (
         after=_HEAD,
         fields={
             "offloadable": Int(r" layers\.model=(\d+) "),
-            "offloaded": Int(r" layers\.offload=(\d+) "),
+            "offloaded": Int(r" layers\.(?:offload|real)=(\d+) "),
             "two_cards": Text(rf' (layers\.split)="?\[?{_TWO}'),
         },
-        need=("offloadable", "offloaded"),
+        need=("offloaded",),
+    ),
+    Line(
+        "set up",
+        into="server_config*",
+        anchor='msg="finished setting up" ',
+        after=r"^level=\w+ source=\S+ $",
+        fields={"parallel": Int(r" runner\.parallel=(\d+) "), "ctx": Int(r" runner\.num_ctx=(\d+)(?: |$)")},
+        need=("parallel",),
     ),
     Line(
         "offloaded",
@@ -149,6 +158,32 @@ _LINES = (
         fields={"seconds": Num(r"started in ([\d.]+) seconds")},
         need=("seconds",),
     ),
+    Line("mlx started", into="server_events*", anchor="mlx runner is ready", after=_HEAD),
+    Line("mlx starting", into="server_events*", anchor="starting mlx runner subprocess", after=_HEAD),
+    Line(
+        "mlx prompt",
+        into="requests*",
+        anchor=('msg="cache hit" total=', 'msg="cache miss" total='),
+        after=r"^level=\w+ source=\w+\.go:\d+ $",
+        fields={"cached_n": Int(r" cached=(\d+)(?: |$)"), "left_n": Int(r" left=(\d+)(?: |$)"), "whole_n": Int(r" total=(\d+) ")},
+        need=("cached_n", "left_n", "whole_n"),
+    ),
+    Line(
+        "mlx draft",
+        into="requests*",
+        anchor='msg="speculative decode stats" ',
+        after=r"^level=\w+ source=\w+\.go:\d+ $",
+        fields={"drafted_n": Int(r" drafted=(\d+) "), "accepted_n": Int(r" accepted=(\d+) ")},
+        need=("drafted_n", "accepted_n"),
+    ),
+    Line(
+        "mlx done",
+        into="requests*",
+        anchor="msg=ServeHTTP method=POST path=/v1/completions ",
+        after=r"^level=\w+ source=\w+\.go:\d+ $",
+        fields={"mlx": Text(r" took=(\d[\dhm.]*[^\s|\d]{0,4}s) "), **go_duration("mlx", r" took=", r" ")},
+        need=("mlx",),
+    ),
     Line("no-gpu", into="server_events*", anchor="no compatible GPUs were discovered", after=_HEAD),
     Line("runner-ended", into="server_events*", anchor="llama runner process has terminated", after=rf"{_HEAD[:-1]}(?:[^\"]*error=\"?)?$"),
     Line("client-gone", into="server_events*", anchor="aborting completion request due to client closing the connection", after=_HEAD),
@@ -168,6 +203,20 @@ _LINES = (
             "mib": Num(r' total="([\d.]+) MiB"'),
         },
         need=("library",),
+    ),
+    Line(
+        "card",
+        into="gpus*",
+        anchor='msg="updating cuda memory data" ',
+        after=r"^level=\w+ source=\S+ $",
+        fields={
+            "library": Text(r"(cuda)"),
+            "card_name": Text(r' name="([^"]{1,80})"'),
+            "uuid": Text(r" gpu=(GPU-[0-9a-fA-F]{8}-[0-9a-fA-F-]+) "),
+            "gib": Num(r' now\.total="([\d.]+) GiB"', scale=1024.0),
+            "mib": Num(r' now\.total="([\d.]+) MiB"'),
+        },
+        need=("uuid",),
     ),
     Line(
         "architecture",
@@ -191,6 +240,9 @@ _NOISE = (
     'msg="system memory"',
     'msg="starting go runner"',
     'msg="starting ollama engine"',
+    'msg="Prompt processing progress"',
+    "msg=ServeHTTP method=GET ",
+    'msg="peak memory" ',
     'msg="Server listening on ',
 )
 
@@ -198,13 +250,34 @@ _REQUESTS = f"""
 WITH timed AS (
     SELECT *, {go_seconds("took")} AS lasted
     FROM staged WHERE kind = 'gin' AND path IS NOT NULL
+), mlx_lines AS (
+    -- Ollama's MLX runner works on one request after the other: its lines up to the one that ends a request are of that request
+    SELECT *, count(*) FILTER (kind = 'mlx done') OVER (PARTITION BY run ORDER BY line) - CASE kind WHEN 'mlx done' THEN 1 ELSE 0 END AS part
+    FROM staged WHERE kind LIKE 'mlx %'
+), mlx_parts AS (
+    SELECT run, max(line) AS end_line, max({go_seconds("mlx")}) AS served, max(whole_n) AS whole_n, max(left_n) AS left_n, max(cached_n) AS cached_n,
+        max(drafted_n) AS drafted_n, max(accepted_n) AS accepted_n
+    FROM mlx_lines GROUP BY run, part
+    HAVING count(*) FILTER (kind = 'mlx done') = 1 AND count(*) FILTER (kind = 'mlx prompt') = 1 AND count(*) FILTER (kind = 'mlx draft') <= 1
+        AND max(left_n) + max(cached_n) = max(whole_n)
+), mlx AS (
+    -- the access line behind it, if its duration holds that of the runner and little else
+    SELECT p.*, (SELECT arg_min(g.line, g.line) FROM timed g WHERE g.run = p.run AND g.line > p.end_line) AS gin_line FROM mlx_parts p
 )
-SELECT line, 'server' AS origin, 'ollama' AS server, run, CAST(run AS VARCHAR) || ':line ' || CAST(line AS VARCHAR) AS request,
+SELECT timed.line, 'server' AS origin, 'ollama' AS server, timed.run, CAST(timed.run AS VARCHAR) || ':line ' || CAST(timed.line AS VARCHAR) AS request,
     t - lasted AS queued_at, t AS finished_at, CASE WHEN t IS NOT NULL THEN res + CASE WHEN lasted >= 60 THEN 1 ELSE 0 END END
         AS resolution_s,
     lasted AS latency_s,
-    CASE WHEN code BETWEEN 200 AND 299 THEN 'ok' WHEN code = 499 THEN 'cancelled' ELSE 'failed' END AS status
-FROM timed WHERE lasted IS NOT NULL ORDER BY line
+    CASE WHEN code BETWEEN 200 AND 299 THEN 'ok' WHEN code = 499 THEN 'cancelled' ELSE 'failed' END AS status,
+    CAST(m.left_n AS DOUBLE) AS prompt_tokens, CAST(m.cached_n AS DOUBLE) AS cached_tokens,
+    CASE WHEN m.accepted_n <= m.drafted_n THEN CAST(m.drafted_n AS DOUBLE) END AS drafted_tokens,
+    CASE WHEN m.accepted_n <= m.drafted_n THEN CAST(m.accepted_n AS DOUBLE) END AS accepted_tokens
+FROM timed LEFT JOIN (
+    SELECT m.*, g.run AS gin_run FROM mlx m JOIN timed g ON g.run = m.run AND g.line = m.gin_line
+    WHERE g.lasted BETWEEN m.served - 1 AND m.served + 5
+    QUALIFY count(*) OVER (PARTITION BY m.run, m.gin_line) = 1
+) m ON m.gin_run = timed.run AND m.gin_line = timed.line
+WHERE lasted IS NOT NULL ORDER BY line
 """
 
 # one load: from a runner's start with a model to the next; lines of the scheduler's plan come just before it
@@ -217,8 +290,10 @@ _LOADS = """
 
 _CONFIG = f"""
 WITH {_LOADS}, told AS (
-    SELECT run, line, parallel AS n, ctx, CASE kind WHEN 'runner' THEN 'command line' ELSE 'load request' END AS source
-    FROM marked WHERE kind = 'commit' OR (kind = 'runner' AND with_model IS NOT NULL)
+    -- the scheduler's own line says `num_ctx` of one slot in some versions and of all in others
+    SELECT run, line, parallel AS n, CASE WHEN kind <> 'set up' OR parallel = 1 THEN ctx END AS ctx,
+        CASE kind WHEN 'runner' THEN 'command line' WHEN 'set up' THEN 'scheduler' ELSE 'load request' END AS source
+    FROM marked WHERE kind IN ('commit', 'set up') OR (kind = 'runner' AND with_model IS NOT NULL)
 ), versions AS (
     SELECT run, max(line) AS line, arg_max(major * 1000000 + minor * 1000 + patch, line) AS v
     FROM marked WHERE kind = 'version' GROUP BY run
@@ -279,6 +354,7 @@ WITH {_LOADS}, told AS (
     UNION ALL SELECT run, line, key, word, NULL, NULL, 'logged' FROM words
     UNION ALL SELECT run, line, 'layers_offloaded', CAST(offloaded AS VARCHAR), offloaded, NULL, 'logged' FROM layers
     UNION ALL SELECT run, line, 'layers_total', CAST(offloadable AS VARCHAR), offloadable, NULL, 'logged' FROM layers
+        WHERE offloadable IS NOT NULL
     UNION ALL SELECT run, line, 'split', split, NULL, NULL, 'logged' FROM split
     UNION ALL SELECT run, line, 'device_model_mib', device, mib, NULL, 'logged' FROM weights
 )
@@ -288,11 +364,11 @@ FROM found ORDER BY line, key, value
 
 _EVENTS = """
 SELECT min(line) AS line, t AS time, 'ollama' AS server, run,
-    CASE kind WHEN 'runner' THEN 'loading' WHEN 'started' THEN 'loaded' WHEN 'no-gpu' THEN 'fallback' WHEN 'runner-ended' THEN 'error'
+    CASE WHEN kind IN ('runner', 'mlx starting') THEN 'loading' WHEN kind IN ('started', 'mlx started') THEN 'loaded' WHEN kind = 'no-gpu' THEN 'fallback' WHEN kind = 'runner-ended' THEN 'error'
         ELSE 'cancel' END AS kind,
     seconds AS value, CASE WHEN kind IN ('no-gpu', 'runner-ended') THEN kind END AS detail
 FROM staged
-WHERE kind IN ('started', 'no-gpu', 'runner-ended', 'client-gone') OR (kind = 'runner' AND with_model IS NOT NULL)
+WHERE kind IN ('started', 'mlx starting', 'mlx started', 'no-gpu', 'runner-ended', 'client-gone') OR (kind = 'runner' AND with_model IS NOT NULL)
 -- a model with a projector says twice that it has started
 GROUP BY run, t, kind, seconds, CASE WHEN t IS NULL OR kind = 'client-gone' THEN line END ORDER BY 1
 """
@@ -300,7 +376,7 @@ GROUP BY run, t, kind, seconds, CASE WHEN t IS NULL OR kind = 'client-gone' THEN
 _GPUS = """
 SELECT min(line) AS line, any_value(card_device) AS device, coalesce(card_description, card_name) AS name, uuid, bus AS bus_id,
     any_value(coalesce(gib, mib)) AS memory_mib
-FROM staged WHERE kind = 'compute' AND lower(library) NOT IN ('cpu') AND coalesce(card_description, card_name, uuid, bus) IS NOT NULL
+FROM staged WHERE kind IN ('compute', 'card') AND lower(library) NOT IN ('cpu') AND coalesce(card_description, card_name, uuid, bus) IS NOT NULL
 GROUP BY run, name, uuid, bus, CASE WHEN uuid IS NULL AND bus IS NULL THEN line END
 -- the cards of the last start are the cards
 QUALIFY run = max(run) OVER () ORDER BY 1
@@ -369,6 +445,28 @@ time=2026-09-02T16:52:34.600Z level=INFO source=llama_server.go:433 msg="startin
 time=2026-09-02T16:52:40.600Z level=INFO source=llama_server.go:1362 msg="llama-server started in 6.00 seconds"
 """
 
+_SAMPLE_MLX = """\
+time=2026-08-01T10:00:00.000+02:00 level=INFO source=client.go:391 msg="starting mlx runner subprocess" model=a:27b-mlx port=50000
+time=2026-08-01T10:00:09.000+02:00 level=INFO source=client.go:106 msg="mlx runner is ready" port=50000
+time=2026-08-01T10:00:10.000+02:00 level=INFO source=prefix_cache.go:124 msg="cache miss" total=3000 matched=0 cached=0 left=3000
+time=2026-08-01T10:00:16.000+02:00 level=INFO source=pipeline.go:200 msg="Prompt processing progress" processed=2048 total=3000
+time=2026-08-01T10:00:30.000+02:00 level=INFO source=server.go:225 msg=ServeHTTP method=POST path=/v1/completions took=20.25s status="200 OK"
+[GIN] 2026/08/01 - 10:00:30 | 200 | 20.350000000s |       127.0.0.1 | POST     "/api/chat"
+time=2026-08-01T10:00:31.000+02:00 level=INFO source=server.go:225 msg=ServeHTTP method=GET path=/v1/status took=40.5\u00b5s status="200 OK"
+time=2026-08-01T10:00:40.000+02:00 level=INFO source=prefix_cache.go:124 msg="cache hit" total=3100 matched=3050 cached=3050 left=50
+time=2026-08-01T10:00:50.000+02:00 level=INFO source=speculate_stats.go:62 msg="speculative decode stats" iterations=30 drafted=90 accepted=60 \
+acceptance=0.67
+time=2026-08-01T10:00:50.100+02:00 level=INFO source=server.go:225 msg=ServeHTTP method=POST path=/v1/completions took=10.1s status="200 OK"
+[GIN] 2026/08/01 - 10:00:50 | 200 | 10.200000000s |       127.0.0.1 | POST     "/v1/responses"
+"""
+
+_SAMPLE_DEBUG = """\
+time=2025-08-14T08:00:00.000 level=DEBUG source=gpu.go:441 msg="updating cuda memory data" gpu=GPU-00000000-1111-2222-3333-444444444444 \
+name="NVIDIA A40" overhead="0 B" before.total="44.3 GiB" before.free="40.0 GiB" now.total="44.3 GiB" now.free="43.9 GiB" now.used="400.0 MiB"
+time=2025-08-14T08:00:09.000 level=DEBUG source=sched.go:495 msg="finished setting up" runner.name=registry.ollama.ai/library/a:8b \
+runner.inference=cuda runner.devices=1 runner.size="6.5 GiB" runner.vram="6.5 GiB" runner.parallel=2 runner.pid=77 runner.num_ctx=8192
+"""
+
 _SAMPLE_QUOTED = """\
 time=2026-09-02T16:52:40.600Z level=DEBUG source=routes.go:1 msg="completion request" prompt="[GIN] 2025/05/12 - 12:57:20 | 200 | 1s | POST"
 user asked about [GIN] 2025/05/09 - 15:14:30 | 200 |  6.674368042s |       127.0.0.1 | POST     "/api/chat"
@@ -379,6 +477,7 @@ PARSER = LineFormat(
     server="ollama",
     stamps=(
         Stamp(r"^time=(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)) ", parse="iso", clock="utc", resolution_s=0.001),
+        Stamp(r"^time=(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?) ", parse="iso", clock="local-no-zone", resolution_s=0.001),
         Stamp(r"^\[GIN\] (\d{4}/\d\d/\d\d - \d\d:\d\d:\d\d) ", parse="slash", clock="local-no-zone", resolution_s=1.0, search=True),
         Stamp(r"^(\d{4}/\d\d/\d\d \d\d:\d\d:\d\d) ", parse="slash", clock="local-no-zone", resolution_s=1.0),
     ),
@@ -466,6 +565,26 @@ PARSER = LineFormat(
                     {"key": "slots", "num": 1.0},
                     {"key": "slots_source", "value": "command line"},
                 ],
+            },
+        ),
+        Sample(
+            text=_SAMPLE_MLX,
+            versions="0.20 and later, MLX engine",
+            rows={
+                "requests": [
+                    {"line": 6, "latency_s": 20.35, "prompt_tokens": 3000.0, "cached_tokens": 0.0, "drafted_tokens": None},
+                    {"line": 11, "prompt_tokens": 50.0, "cached_tokens": 3050.0, "drafted_tokens": 90.0, "accepted_tokens": 60.0},
+                ],
+                "server_events": [{"kind": "loading"}, {"kind": "loaded", "value": None}],
+            },
+        ),
+        Sample(
+            text=_SAMPLE_DEBUG,
+            versions="0.6 to 0.12, OLLAMA_DEBUG; the zone was taken out",
+            rows={
+                "gpus": [{"name": "NVIDIA A40", "memory_mib": 44.3 * 1024}],
+                "server_config": [{"key": "slots", "num": 2.0}, {"key": "slots_source", "value": "scheduler"}],
+                "clocks": [{"kind": "local-no-zone", "resolution_s": 0.001}],
             },
         ),
         Sample(text=_SAMPLE_QUOTED, versions="any: lines quoted in prompts give nothing", rows={"requests": []}),

@@ -5,7 +5,7 @@ several JSON bodies or an array of them; NDJSON (Ollama streams); server-sent ev
 leaves behind: an error object, an HTML page of a proxy, `curl: (28) ...`, a bare `Internal Server Error`, an empty file.
 
 Versions: llama.cpp `/completion` and its OpenAI routes (`timings` b796+ and b4240+, `cache_n` b6399+, `draft_n` b4984+), ik_llama and
-llamafile with fewer keys; vLLM; SGLang `/generate` (`meta_info`) and OpenAI routes; Ollama `/api/generate` and `/api/chat`; TGI
+llamafile with fewer keys; vLLM; SGLang `/generate` (`meta_info`) and OpenAI routes; Ollama `/api/generate` and `/api/chat`, whole or their statistics alone as `jq` picks them; TGI
 `generated_text` + `details`; any other server with an OpenAI or Anthropic `usage`; lines of an OpenAI batch output.
 
 Columns of `requests` (origin `file`):
@@ -21,7 +21,7 @@ Columns of `requests` (origin `file`):
 - prompt_tokens     computed: `timings.prompt_n`, or `usage.prompt_tokens` less its cached tokens. Where the body does not tell the
                     cached share, cached_tokens is NULL and this is the whole prompt.
 - output_tokens     from usage or timings, never from the number of chunks.
-- prompt_ms, decode_ms   llama.cpp and Ollama. They start when a slot takes the request: no llama.cpp body holds the wait for a slot.
+- prompt_ms, decode_ms   llama.cpp and Ollama (also the `usage` that Open WebUI makes of its statistics, where they agree with its own rate). They start when a slot takes the request: no llama.cpp body holds the wait for a slot.
 - queue_ms          Ollama only: total - load - prompt - decode, of prompts of one batch: runners up to 0.12.6 print the time of a prompt's
                     last batch as that of the whole prompt, and the rest would pass for waiting.
 - status            ok, failed, cancelled; NULL for a stream that breaks off.
@@ -285,12 +285,14 @@ def _openai(body: Json, sse: bool) -> _Facts | None:
     key = body.get("id")
     values = _usage(body)
     values.update({k: v for k, v in _timings(body).items() if v is not None})
+    webui = _webui(nested(body, "usage"))
+    values.update(webui)
     return _Facts(
         key=key if isinstance(key, str) and key else None,
         chunk=chunk,
         done=bool(states) or not chunk,
         token=any(_has_text(c) for c in choices),
-        server=_server(body, choices),
+        server="ollama" if webui else _server(body, choices),
         chat=not kind.startswith("text_completion"),
         at=_epoch(body.get("created")),
         status=states[0] if states else None,
@@ -310,8 +312,30 @@ def _llama_native(body: Json, sse: bool) -> _Facts | None:
     )
 
 
+def _webui(usage: Json) -> Json:
+    """Open WebUI puts Ollama's statistics into `usage`, its own rate beside them: where that is tokens over nanoseconds, the times are known."""
+    n, took, rate = _count(usage.get("eval_count")), num(usage.get("eval_duration"), 1e-6), num(usage.get("response_token/s"))
+    if not n or not took or not rate or abs(n / took * 1e3 - rate) > 0.01 * rate + 0.01:
+        return {}
+    return {"prompt_ms": num(usage.get("prompt_eval_duration"), 1e-6), "decode_ms": took}
+
+
+_STATISTICS = {"total_duration", "eval_count", "eval_duration"}
+
+
+def _picked(body: Json) -> bool:
+    """Ollama's statistics alone, as `jq` or a script picked them from an answer: nanoseconds that fit into their total."""
+    total, load, prompt, decode = (num(body.get(f"{k}_duration"), 1e-9) for k in ("total", "load", "prompt_eval", "eval"))
+    n = _count(body.get("eval_count"))
+    if not body.keys() >= _STATISTICS or not total or not decode or not n or body.get("done") is False:
+        return False
+    return total >= (load or 0) + (prompt or 0) + decode and decode >= n * 1e-4
+
+
 def _ollama(body: Json, sse: bool) -> _Facts | None:
-    if not isinstance(body.get("done"), bool) or not isinstance(body.get("created_at"), str) or not ({"response", "message"} & body.keys()):
+    has_text = {"response", "message"} & body.keys()
+    answer = isinstance(body.get("done"), bool) and isinstance(body.get("created_at"), str) and has_text
+    if not answer and (has_text or not _picked(body)):
         return None
     if body.get("done_reason") in ("load", "unload") and "eval_count" not in body:
         return None  # a preload: no request was served
@@ -320,15 +344,15 @@ def _ollama(body: Json, sse: bool) -> _Facts | None:
     queue = total - load - prompt - decode if None not in (total, load, prompt, decode) else None  # type: ignore[operator]
     prompt_n = _count(body.get("prompt_eval_count"))
     one_batch = prompt_n is not None and prompt_n <= OLLAMA_BATCH
-    stamp = _iso(body["created_at"])
+    stamp = _iso(body["created_at"]) if isinstance(body.get("created_at"), str) else None
     return _Facts(
-        chunk=True,
-        done=body["done"],
+        chunk=bool(answer),
+        done=body.get("done", True),
         token=bool(body.get("response")) or any(nested(body, "message").get(k) for k in ("content", "thinking", "tool_calls")),
         server="ollama",
         at=stamp[0] if stamp else None,
         at_step=stamp[1] if stamp else 1.0,
-        status="ok" if body["done"] else None,
+        status="ok" if body.get("done", True) else None,
         values={
             "prompt_tokens": prompt_n,
             "output_tokens": _count(body.get("eval_count")),
@@ -821,6 +845,34 @@ _SAMPLES = (
         },
         versions="Ollama /api/generate, streamed to a file",
         name="out.ndjson",
+    ),
+    Sample(
+        text='{"total_duration": 5000000000, "load_duration": 500000000, "prompt_eval_count": 26, "prompt_eval_duration": 250000000,\n'
+        ' "eval_count": 80, "eval_duration": 3000000000}\n{"total_duration": 500000, "eval_count": 80, "eval_duration": 300000}\n',
+        rows={
+            "requests": [
+                {
+                    "line": 1,
+                    "server": "ollama",
+                    "prompt_ms": 250.0,
+                    "decode_ms": 3000.0,
+                    "queue_ms": 1250.0,
+                    "output_tokens": 80.0,
+                    "status": "ok",
+                }
+            ]
+        },
+        versions="Ollama's statistics alone, picked out of answers with jq",
+        name="stats.json",
+    ),
+    Sample(
+        text='{"id":"a-1","created":1789000000,"model":"a:8b","object":"chat.completion","choices":[{"index":0,"finish_reason":"stop","message":'
+        '{"role":"assistant","content":"x"}}],"usage":{"response_token/s":40.0,"prompt_token/s":100.0,"total_duration":6000000000,'
+        '"load_duration":1000000,"prompt_eval_count":50,"prompt_tokens":50,"prompt_eval_duration":500000000,"eval_count":200,'
+        '"completion_tokens":200,"eval_duration":5000000000,"approximate_total":"0h0m6s"}}\n',
+        rows={"requests": [{"server": "ollama", "prompt_ms": 500.0, "decode_ms": 5000.0, "output_tokens": 200.0, "prompt_tokens": 50.0}]},
+        versions="Open WebUI in front of Ollama",
+        name="resp_1.json",
     ),
     Sample(
         text='{"generated_text":"x","details":{"finish_reason":"length","generated_tokens":20,"seed":null,"prefill":[],"tokens":[]}}',

@@ -89,7 +89,7 @@ _LINES = (
     ),
 )
 
-_NOISE = ("Finished chat completion ", "Finished completion ", 'HTTP/1.1" ')
+_NOISE = ("Finished chat completion ", "Finished completion ", 'HTTP/1.1" ', "Generation progress (ID: ")
 
 _REQUESTS = """
 WITH numbered AS (
@@ -152,6 +152,7 @@ PARSER = LineFormat(
     stamps=(Stamp(r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) (?:\| )?", parse="iso", clock="local-no-zone", resolution_s=1e-3),),
     lines=_LINES,
     noise=_NOISE,
+    signature=tuple(anchor for line in _LINES if line.kind != "more" for anchor in line.anchors),  # a rest belongs to a line before it
     assemble={"requests": _REQUESTS},
     samples=(
         Sample(

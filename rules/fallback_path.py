@@ -115,7 +115,9 @@ RULE = Rule(
             on={
                 "vllm": "vllm serve ... without --enforce-eager; three repeats with it and three without",
                 "sglang": "python -m sglang.launch_server ... without --disable-cuda-graph; three repeats with it and three without",
-                "llama.cpp": "llama-server ... -fa on, then -fa off; three repeats each",
+                "llama.cpp": "llama-server ... -fa on, then -fa off (no-gpu: a build whose llama-server --list-devices names the cards); three repeats each",
+                "ollama": "ollama run MODEL --verbose with OLLAMA_FLASH_ATTENTION=1 and =0 for ollama serve (no-gpu: after nvidia-smi or rocminfo "
+                "names the cards for its user or in its container); three repeats each",
             },
         ),
     ),

@@ -245,6 +245,7 @@ RULE = Rule(
                 "vllm": "vllm serve ... --max-num-seqs HALF",
                 "sglang": "python -m sglang.launch_server ... --max-running-requests HALF",
                 "llama.cpp": "llama-server ... -np HALF",
+                "ollama": "OLLAMA_NUM_PARALLEL=HALF ollama serve",
             },
         ),
     ),

@@ -342,12 +342,19 @@ RULE = Rule(
             "llama-server ... -ngl 99 -c 4096   (or fewer layers), the same prompts",
             "the token gets faster as the CPU's part shrinks: it is the cause; it stays: it is not",
             cost=1,
+            on={
+                "ollama": "ollama run MODEL --verbose, with /set parameter num_ctx 4096 and then /set parameter num_gpu 0, the same prompts; ollama ps beside it",
+                "lm-studio": "lms load MODEL --gpu max --context-length 4096   (then --gpu 0.5), the same prompts",
+                "koboldcpp": "koboldcpp ... --gpulayers 99 --contextsize 4096   (or fewer layers), the same prompts",
+                "text-generation-webui": "the model loaded again with ctx-size 4096 and all gpu-layers (or fewer layers), the same prompts",
+            },
         ),
         Experiment(
             "watch the CPU and the page faults while tokens flow",
             "pidstat -u -r -p $(pidof llama-server) 1 30",
             "many busy cores: the CPU computes; major faults: weights come from disk",
             cost=1,
+            on={"ollama": "pidstat -u -r -C 'ollama|llama' 1 30"},
         ),
     ),
 )

@@ -322,6 +322,9 @@ def test_staged_tables_are_dropped_from_a_shared_connection() -> None:
         ("Okt 12 00:00:00 host ll[3]: x", "x", "/ll[3]", 87696000.0),
         ("lip 18 08:58:34 host ll[3]: x", "x", "/ll[3]", None),  # July in Polish, June in Croatian
         ("Jun 18 08:58:34   ollama[]: x", "x", "/ollama[]", 77705914.0),  # host and pid were taken out
+        ("Jun 18 08:58:34 <my server> ll[3]: x", "x", "/ll[3]", 77705914.0),  # a host that was made unknown
+        ("Jun 18 08:58:34 [REDACTED] ll[3]: x", "x", "/ll[3]", 77705914.0),
+        ("Jun 18 08:58:34 **** ll[3]: x", "x", "/ll[3]", 77705914.0),
         ("mai 17 says the user: x", "mai 17 says the user: x", "", None),
         ("[2026-01-01 00:00:00][DEBUG] 4.00.811.959 I x", "4.00.811.959 I x", "", 1767225600.0),
         ("[2026-01-01 00:00:00][INFO][LM STUDIO SERVER] x", "x", "", 1767225600.0),

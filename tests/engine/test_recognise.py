@@ -136,3 +136,13 @@ def test_every_line_of_a_block_ends_once_and_the_first_near_misses_are_named() -
     counts.block(5, 0, 0, pl.Series([50, 51]), "more")
     counts.near(60, "more")
     assert counts.near_miss == 19 and counts.other == 5 and len(counts.rejects) == MAX_REJECTS
+
+
+def test_lines_that_others_write_too_do_not_tell_a_format() -> None:
+    """The usage of any JSON answer, alone, is no log of LM Studio; beside one of its own lines it is."""
+    usage = '{\n  "usage": {\n    "prompt_tokens": 5,\n    "completion_tokens": 5,\n  }\n'
+    formats = [p for p in builtin_parsers() if isinstance(p, LineFormat)]
+    assert recognise(Source.from_text(usage), formats).parsers == []
+    assert recognise(Source.from_text(usage), [f for f in formats if f.name == "lm-studio-server"]).parsers == []
+    own = "[2026-03-01 10:00:00][INFO][LM STUDIO SERVER] Success! HTTP server listening on port 1234\n"
+    assert recognise(Source.from_text(own + usage), formats).parsers == ["lm-studio-server"]

@@ -43,3 +43,29 @@ def test_nvidias_cards_are_recorded_with_nvidia_smi_whatever_stands_beside_them(
 def test_without_any_recording_nvidia_smi_is_named(tmp_path: Path) -> None:
     json, _ = told(tmp_path, next(p for p in PARSERS if p.name == "llama-server"))
     assert RECORDING in json
+
+
+COMPUTE = 'time=2026-06-08T13:06:36.722+02:00 level=INFO source=types.go:32 msg="inference compute" id=0 library={} name=X0 description="{}" total="15.9 GiB"\n'
+ACCESS = '[GIN] 2026/06/08 - 13:06:50 | 200 |  6.674368042s |       127.0.0.1 | POST     "/api/chat"\n'
+MLX = "Prompt: 50 tokens, 100.000 tokens-per-sec\nGeneration: 201 tokens, 40.200 tokens-per-sec\n"
+
+
+@pytest.mark.parametrize(
+    ("log", "tool"),
+    [
+        (COMPUTE.format("ROCm", "AMD Radeon RX 9070") + ACCESS, "amd-smi monitor"),
+        (COMPUTE.format("Metal", "Apple M2 Max") + ACCESS, "macmon pipe"),
+        (MLX, "macmon pipe"),
+        (COMPUTE.format("CUDA", "NVIDIA GeForce RTX 3090") + ACCESS, RECORDING),
+        (COMPUTE.format("ROCm", "AMD Radeon RX 9070") + COMPUTE.format("CUDA", "NVIDIA A40") + ACCESS, RECORDING),
+        (ACCESS, RECORDING),
+    ],
+)
+def test_without_a_recording_the_cards_that_a_server_names_tell_the_tool(tmp_path: Path, log: str, tool: str) -> None:
+    (tmp_path / "server.log").write_text(log)
+    analysis = analyze(tmp_path)
+    try:
+        text = analysis.result.to_json()
+        assert tool in text and (tool == RECORDING or RECORDING not in text)
+    finally:
+        analysis.store.close()

@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 from gpuverdict.engine.line_format import Sample
+from gpuverdict.engine.recognise import recognise
+from gpuverdict.engine.source import Source
 from gpuverdict.engine.testing import check_conformance, check_cut, check_garbled, rows_of
 from gpuverdict.parsers.llama_cli_timings import PARSER
+from gpuverdict.parsers.response_files import PARSER as RESPONSES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -105,7 +108,40 @@ def test_list_marks_and_garbage_between() -> None:
     (row,) = _requests("".join(f"- {line}\n" for line in OLLAMA.splitlines()))
     assert row["decode_ms"] == 60000.0
     assert _requests(OLLAMA.replace("eval rate:            10.00", "eval rate:            99.00")) == []
-    assert _requests("eval count:           600 token(s)\neval duration:        1m0s\neval rate:            10.00 tokens/s\n") == []
+    assert _requests("eval count:           600 token(s)\neval duration:        1m0s\n") == []
+    (row,) = _requests("eval count:           600 token(s)\neval duration:        1m0s\neval rate:            10.00 tokens/s\n")
+    assert (row["decode_ms"], row["latency_s"], row["queue_ms"]) == (60000.0, None, None), "a block whose beginning was cut off"
+
+
+def test_a_block_without_its_beginning_takes_nothing_from_the_next() -> None:
+    rest = "".join(f"{line}\n" for line in OLLAMA.splitlines()[5:])
+    first, second = _requests(rest + "\n" + OLLAMA)
+    assert (first["latency_s"], second["latency_s"]) == (None, 62.5)
+    assert len(_requests(OLLAMA + OLLAMA)) == 2
+
+
+def test_a_saved_answer_is_read_once() -> None:
+    body = (
+        '{\n"model": "m",\n"created_at": "2026-09-10T00:00:04.25Z",\n"response": "x",\n"done": true,\n"total_duration": 5000000000,\n'
+        + (
+            '"load_duration": 500000000,\n"prompt_eval_count": 26,\n"prompt_eval_duration": 250000000,\n"eval_count": 80,\n"eval_duration": 3000000000\n}\n'
+        )
+    )
+    found = recognise(Source.from_text(body, "answer.json"), [PARSER, RESPONSES])
+    assert found.parsers == ["response-files"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the total_duration: 5000000000\nthe eval_count: 80\nthe eval_duration: 4000000000\n",
+        "total_duration: 3000000000\neval_count: 80\neval_duration: 4000000000\n",  # more than its total
+        "total_duration: 500000\neval_count: 80\neval_duration: 400000\n",  # not nanoseconds
+        "response_token/s: 40\ntotal_duration: 5000000000\neval_count: 80\neval_duration: 4000000000\n",  # another rate
+    ],
+)
+def test_statistics_that_cannot_be(text: str) -> None:
+    assert _requests(text) == []
 
 
 def test_a_prompt_of_several_batches_gives_no_queue() -> None:
@@ -171,5 +207,6 @@ def test_the_answer_of_local_chat_needs_all_its_lines_and_the_numbers_of_python(
     lines = chat.splitlines(keepends=True)
     for i in range(6):
         assert _requests("".join(lines[:i] + lines[i + 1 :])) == []
-    assert _requests("".join(OLLAMA.splitlines(keepends=True)[2:])) == []  # the head of Ollama's block is missing
+    headless = _requests("".join(OLLAMA.splitlines(keepends=True)[2:]))  # Ollama's block without its head
+    assert {r["server"] for r in headless} == {"ollama"}
     assert _requests(chat.replace("2.4999999602635707", "2.5999999602635707")) == []

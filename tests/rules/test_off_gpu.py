@@ -219,3 +219,25 @@ def test_without_the_size_of_the_weights_it_only_fits() -> None:
 def test_fewer_layers_asked_for_than_the_model_has(asked: int, expected: str) -> None:
     """llama-bench prints what was asked for, not what was offloaded."""
     assert verdict(RULE, store(config(server="llama-bench", n_gpu_layers=asked))).verdict == expected
+
+
+@pytest.mark.parametrize(
+    ("servers", "command"),
+    [
+        (["ollama"], "ollama run"),
+        (["ollama", "llama.cpp"], "ollama run"),  # Ollama 0.30 runs llama-server inside, whose lines are in the same log
+        (["lm-studio", "llama.cpp"], "lms load"),
+        (["llama.cpp"], "llama-server"),
+    ],
+)
+def test_the_command_is_one_of_the_server_that_a_start_up_log_names(servers: list[str], command: str) -> None:
+    rows = [row for server in servers for row in config(server=server, layers_offloaded=5, layers_total=62)]
+    found = verdict(RULE, store_of(server_config=rows))
+    assert found.verdict == "confirmed" and found.next[0].command.startswith(command)
+
+
+def test_two_servers_without_requests_leave_the_general_command() -> None:
+    rows = [
+        {**row, "source_id": i} for i, s in enumerate(("ollama", "vllm")) for row in config(server=s, layers_offloaded=5, layers_total=62)
+    ]
+    assert verdict(RULE, store_of(server_config=rows)).next[0].command.startswith("llama-server")
