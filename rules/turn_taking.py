@@ -90,6 +90,9 @@ WITH means AS (
 ), running AS (
     -- the drain at the end of a load may be a twentieth of the lines
     SELECT scope_id, quantile_cont(running, 0.05) AS running_lo FROM main.server_in_scope WHERE running > 0 GROUP BY scope_id
+), run_anywhere AS (
+    -- a log that nothing ties to the scope still says how many run whenever somebody does: the stated streams may be fewer
+    SELECT min(running_lo) AS running_lo FROM (SELECT quantile_cont(running, 0.05) AS running_lo FROM main.server_samples WHERE running > 0 GROUP BY source_id)
 ), listed AS (
     -- a list of processes during the load that never shows two compute processes on one card
     SELECT count(*) AS process_rounds FROM (SELECT DISTINCT source_id, cycle FROM main.gpu_processes WHERE pid IS NOT NULL)
@@ -109,7 +112,7 @@ SELECT
     CASE WHEN sp.split IS NULL THEN NULL WHEN sp.split = 'row' THEN 1 ELSE 0 END AS split_is_row,
     CASE WHEN sp.split IS NULL THEN NULL WHEN sp.split IN ('tensor', 'data') THEN 1 ELSE 0 END AS split_is_parallel,
     -- llama.cpp decodes all slots as one batch, so a layer split has one in flight; a pipeline has as many as there are streams
-    CASE WHEN sp.split = 'layer' THEN 1 WHEN sp.split = 'pipeline' THEN sc.concurrency END AS batches_in_flight,
+    CASE WHEN sp.split = 'layer' THEN 1 WHEN sp.split = 'pipeline' THEN sc.concurrency + greatest(0, coalesce(r.running_lo, ra.running_lo, 0) - sc.concurrency) END AS batches_in_flight,
     CASE WHEN sp.split IN ('layer', 'pipeline') THEN 1 WHEN sp.split IS NOT NULL THEN 0 END AS split_is_serial,
     s.cards_missing, s.cards_extra, d.devices_hi AS devices,
     -- a stated or logged parallel split contradicts it; nothing known does not
@@ -123,13 +126,13 @@ SELECT
     k.card_least AS kernel_card_least, greatest(0, coalesce(d.devices_lo - k.cards, 0)) AS kernel_cards_missing,
     greatest(0, coalesce(k.cards - d.devices_hi, 0)) AS kernel_cards_extra, CASE WHEN k.decode THEN 1 END AS kernels_in_decode,
     -- hand-overs inside one request: replicas, and a pair of prefill and decode, change cards once or twice per request
-    CASE WHEN sp.split = 'layer' OR (sp.split = 'pipeline' AND sc.concurrency = 1) THEN 1
+    CASE WHEN sp.split = 'layer' OR (sp.split = 'pipeline' AND sc.concurrency = 1 AND coalesce(r.running_lo, ra.running_lo, 1) <= 1) THEN 1
          WHEN k.lone AND kr.requests >= 1 THEN (k.turns >= 10 * kr.requests)::INT END AS within_one_request
 FROM main.scopes sc
 LEFT JOIN main.serial_idle s USING (scope_id) LEFT JOIN per_card c USING (scope_id) LEFT JOIN split sp USING (scope_id)
 LEFT JOIN main.model_devices d USING (scope_id) LEFT JOIN running r USING (scope_id) LEFT JOIN alternation al USING (scope_id)
 LEFT JOIN counted ct USING (scope_id)
-LEFT JOIN main.kernel_facts k USING (scope_id) LEFT JOIN traced_requests kr USING (scope_id) CROSS JOIN foreign_processes f CROSS JOIN listed li
+LEFT JOIN main.kernel_facts k USING (scope_id) LEFT JOIN traced_requests kr USING (scope_id) CROSS JOIN foreign_processes f CROSS JOIN listed li CROSS JOIN run_anywhere ra
 """
 
 _TRACE = "nsys profile -t cuda,nvtx,osrt --cuda-graph-trace=node -d 10 -o trace <server command>; nsys export --type sqlite trace.nsys-rep"
