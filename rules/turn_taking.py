@@ -107,7 +107,7 @@ WITH means AS (
 SELECT
     sc.scope_id,
     s.util_sum, s.ev AS util_sum_ev, s.util_sum_min, s.util_sum_max, s.rounds, s.cards, c.card_min, c.cards_text,
-    s.idle_bound,
+    s.idle_bound, coalesce(s.together, 0) AS servers_together,
     sp.split, sp.split_origin, sp.split_given, sp.split_ev,
     CASE WHEN sp.split IS NULL THEN NULL WHEN sp.split = 'row' THEN 1 ELSE 0 END AS split_is_row,
     CASE WHEN sp.split IS NULL THEN NULL WHEN sp.split IN ('tensor', 'data') THEN 1 ELSE 0 END AS split_is_parallel,
@@ -164,6 +164,7 @@ RULE = Rule(
                 "split_is_serial >= 1",
                 "batches_in_flight <= 1",
                 "util_sum <= sum_hi",
+                "servers_together <= 0",
                 "card_min >= card_busy",
                 "cards >= 2",
                 "cards_missing <= 0",
@@ -179,6 +180,7 @@ RULE = Rule(
             when=(
                 "util_sum >= sum_lo",
                 "util_sum <= sum_hi",
+                "servers_together <= 0",
                 "exclusive_share >= half",
                 "alternating_share >= half",
                 "cards >= 2",
@@ -195,6 +197,7 @@ RULE = Rule(
             when=(
                 "util_sum >= sum_lo",
                 "util_sum <= sum_hi",
+                "servers_together <= 0",
                 "alone_share >= half",
                 "changes_each >= many",
                 "cards >= 2",
@@ -324,6 +327,7 @@ RULE = Rule(
         "card_min": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt   (all cards, while the load runs)",
         "cards": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt   (all cards, while the load runs)",
         "cards_missing": "the utilisation of every card the model runs on",
+        "servers_together": "the run again with one server on these cards",
         "cards_extra": "nvidia-smi pmon -d 1 beside it: which process is on which card",
         "devices": "the server's start-up lines (one model buffer per card), or --given gpu.count=N",
         "foreign_seen": "nvidia-smi pmon -d 1",
