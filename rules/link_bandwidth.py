@@ -49,7 +49,7 @@ SELECT
     l.hop_bytes_hi / 1e3 AS hop_kb, l.copy_gb_s, CASE WHEN l.stated_gb_s IS NOT NULL THEN ['link.gb_s=' || printf('%g', l.stated_gb_s)] END AS copy_gb_s_given,
     l.demand_lo_gb_s AS demand_gb_s_lo, l.demand_hi_gb_s AS demand_gb_s_hi, l.collective_lo_gb_s AS path_gb_s_lo, l.collective_hi_gb_s AS path_gb_s_hi,
     l.share_lo AS link_share_lo, l.share_hi AS link_share_hi, l.share_lo AS link_least, l.ev AS link_share_ev,
-    coalesce(m.cards_extra, 0) AS cards_extra, k.readings, k.gb_s AS counter_gb_s, k.ev AS counter_gb_s_ev, k.sm_active,
+    CASE WHEN m.scope_id IS NULL THEN 0 ELSE m.cards_extra END AS cards_extra, k.readings, k.gb_s AS counter_gb_s, k.ev AS counter_gb_s_ev, k.sm_active,
     k.gb_s / CASE WHEN l.split = 'tensor' THEN l.collective_hi_gb_s ELSE l.copy_gb_s END AS counter_share_lo,
     k.gb_s / CASE WHEN l.split = 'tensor' THEN l.collective_lo_gb_s ELSE l.copy_gb_s END AS counter_share_hi,
     k.gb_s / l.stated_gb_s AS measured_share,

@@ -57,7 +57,7 @@ WITH eval_rates AS (
         e.rate_lo, e.rate_hi, coalesce(e.longest, ts.tokens) AS longest, ts.scope_id IS NOT NULL AS fixed_test, e.n AS eval_n,
         coalesce(t.x_out, CASE WHEN li.n >= 5 THEN li.x END) AS x_out, t.x_total, t.x_counted,
         -- the output alone, at least: a total that does not say what it counts may hold the prompts, but the rate of one stream does not
-        CASE WHEN t.x_out IS NULL THEN CASE WHEN li.n >= 5 THEN li.x END ELSE coalesce(t.x_sure, least(t.x_out, t.r_any), t.x_out / (1 + t.prompt_share)) END AS x_low,
+        CASE WHEN t.x_out IS NULL THEN CASE WHEN li.n >= 5 THEN li.x END ELSE coalesce(t.x_sure, CASE WHEN t.r_any < t.x_out THEN t.r_any WHEN t.r_any > 0 THEN t.x_out END, t.x_out / (1 + t.prompt_share)) END AS x_low,
         -- while a prompt is computed no token comes, and a token of a prompt takes no longer than one of an answer: decode itself makes at
         -- most as many as both together. Less than four tokens of prompts to each of many streams take a small part of the time
         CASE WHEN t.x_out IS NULL AND li.n >= 5 THEN CASE WHEN sc.concurrency = 1 OR m.x_all > 5 * li.x THEN m.x_all WHEN m.x_all > 0 THEN li.x END

@@ -582,3 +582,16 @@ def test_records_whose_time_has_no_year(key: str, printed: str, seconds: float) 
     ):
         (row,) = table(text)
         assert (row["running"], row["time"]) == (4.0, seconds)
+
+
+def test_two_servers_that_write_into_one_file() -> None:
+    # the second one is started while the first one serves: the lines of each are judged by its own limit
+    def of(pid: int, text: str) -> str:
+        return "".join(f"(APIServer pid={pid}) {line}\n" for line in text.splitlines())
+
+    first, second = of(11, ARGS.format("'max_num_seqs': 64")), of(22, ARGS.format("'max_num_seqs': 4"))
+    text = first + of(11, stats(10, 4, 3)) + second + of(11, stats(20, 4, 3)) + of(22, stats(21, 2)) + of(11, stats(30, 4, 3)) + of(22, stats(31, 2))
+    assert [(r["run"], r["running"]) for r in table(text)] == [(0, 4), (0, 4), (1, 2), (0, 4), (1, 2)]
+    # a container gives its process the same number at every start
+    again = of(1, ARGS.format("'max_num_seqs': 64")) + of(1, stats(10)) + of(1, ARGS.format("'max_num_seqs': 4")) + of(1, stats(20))
+    assert [r["run"] for r in table(again)] == [0, 1]
