@@ -142,7 +142,9 @@ def _headline(primaries: list[Primary], findings: list[Finding]) -> Headline:
         for question, answer in (("throughput", primary.throughput), ("speed", primary.speed)):
             if answer.rule and answer.verdict == "confirmed":
                 return Headline(rule=answer.rule, scope=primary.scope, verdict="confirmed", sentence=answer.sentence, question=question)
-    states = {f.rule: _clause(f.sentence) + _where(f, findings) for f in findings if f.verdict == "confirmed" and f.rule not in ABOUT_EVIDENCE}
+    states = {
+        f.rule: _clause(f.sentence) + _where(f, findings) for f in findings if f.verdict == "confirmed" and f.rule not in ABOUT_EVIDENCE
+    }
     if states:
         return Headline(
             sentence=f"These files do not show what limits this server, but it is confirmed that {', and that '.join(states.values())}."

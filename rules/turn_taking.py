@@ -111,6 +111,7 @@ SELECT
     sp.split, sp.split_origin, sp.split_given, sp.split_ev,
     CASE WHEN sp.split IS NULL THEN NULL WHEN sp.split = 'row' THEN 1 ELSE 0 END AS split_is_row,
     CASE WHEN sp.split IS NULL THEN NULL WHEN sp.split IN ('tensor', 'data') THEN 1 ELSE 0 END AS split_is_parallel,
+    CASE sp.split WHEN 'tensor' THEN 'every card works on every token' WHEN 'data' THEN 'every copy of the model works on requests of its own' END AS split_means,
     -- llama.cpp decodes all slots as one batch, so a layer split has one in flight; a pipeline has as many as there are streams
     CASE WHEN sp.split = 'layer' THEN 1 WHEN sp.split = 'pipeline' THEN sc.concurrency + greatest(0, coalesce(r.running_lo, ra.running_lo, 0) - sc.concurrency) END AS batches_in_flight,
     CASE WHEN sp.split IN ('layer', 'pipeline') THEN 1 WHEN sp.split IS NOT NULL THEN 0 END AS split_is_serial,
@@ -234,7 +235,7 @@ RULE = Rule(
             "all cards work on every token",
             when=("split_is_parallel >= 1",),
             uses=("config",),
-            says="The cards do not take turns. split = {split}, every card works on every token.",
+            says="The cards do not take turns. split = {split}, {split_means}.",
         ),
         Route(
             "more than one card's worth of work at a time",

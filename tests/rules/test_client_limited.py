@@ -193,5 +193,7 @@ def test_who_waits_while_a_burst_is_sent_says_nothing_of_the_load(each: int, exp
             arrivals.append({"source_id": 0, "line": 1000 + 8 * k + s, "server": "llama.cpp", "run": 0, "kind": "arrival", "time": sent})
     for n, row in enumerate(requests):
         row |= {"line": 10 * n + 1, "request": str(n)}
-    store = store_of(during={0: "c=8"}, requests=requests, server_events=arrivals, server_config=config(server="llama.cpp", slots=8, build=7000))
+    store = store_of(
+        during={0: "c=8"}, requests=requests, server_events=arrivals, server_config=config(server="llama.cpp", slots=8, build=7000)
+    )
     assert findings(RULE, store)["c=8"].verdict == expected

@@ -19,9 +19,13 @@ CAP = 0x4
 
 def of_two(rule: Rule, ranks: int | None = 2, cards: int = 4, **read: Any) -> str:
     """What a recording of a whole host says of a server with two ranks, or with ranks that nobody tells; a value may name the card."""
-    settings = config(source_id=5, server="vllm", tensor_parallel=ranks, pipeline_parallel=1, data_parallel=1, split="tensor") if ranks else []
+    settings = (
+        config(source_id=5, server="vllm", tensor_parallel=ranks, pipeline_parallel=1, data_parallel=1, split="tensor") if ranks else []
+    )
     names = [{"source_id": 1, "gpu": i, "name": "NVIDIA H100 80GB HBM3"} for i in range(cards)]
-    return verdict(rule, store_of(during={1: "c=1"}, gpu_samples=samples(30, cards, **read), server_config=settings, gpus=names), "c=1").verdict
+    return verdict(
+        rule, store_of(during={1: "c=1"}, gpu_samples=samples(30, cards, **read), server_config=settings, gpus=names), "c=1"
+    ).verdict
 
 
 def two(own: float, other: float) -> Any:
@@ -39,7 +43,10 @@ WORK: dict[str, Any] = {"util_gpu": 99.0}
         ({}, "cannot-tell"),  # four cards at the roof, two of which are the server's
         ({"cards": 2}, "confirmed"),
         # the others do nothing: they are not part of any mean
-        ({"sm_active": two(0.9, 0.0), "tensor_active": two(0.05, 0.0), "dram_active": two(0.75, 0.0), "util_gpu": two(99.0, 0.0)}, "confirmed"),
+        (
+            {"sm_active": two(0.9, 0.0), "tensor_active": two(0.05, 0.0), "dram_active": two(0.75, 0.0), "util_gpu": two(99.0, 0.0)},
+            "confirmed",
+        ),
         # the others are another job's, and full
         ({"dram_active": two(0.40, 0.97)}, "cannot-tell"),
         ({"dram_active": two(0.75, 0.02)}, "cannot-tell"),
@@ -80,7 +87,12 @@ def test_the_tensor_pipes_of_the_serving_cards(cards: int, expected: str) -> Non
 
 @pytest.mark.parametrize(("cards", "ranks", "expected"), [(3, 2, "fits"), (3, 3, "confirmed"), (3, None, "confirmed")])
 def test_a_clock_that_is_held_down_on_a_card_of_another_job(cards: int, ranks: int | None, expected: str) -> None:
-    read = {"event_reasons": lambda s, g: CAP if g == 2 else 0, "sm_clock": lambda s, g: 1300.0 if g == 2 else 1900.0, "mem_clock": 2600.0, "temp": 60.0}
+    read = {
+        "event_reasons": lambda s, g: CAP if g == 2 else 0,
+        "sm_clock": lambda s, g: 1300.0 if g == 2 else 1900.0,
+        "mem_clock": 2600.0,
+        "temp": 60.0,
+    }
     assert of_two(THROTTLED, ranks=ranks, cards=cards, **WORK, **read) == expected
 
 
@@ -100,12 +112,16 @@ def test_a_narrow_link_of_a_card_of_another_job(ranks: int, util: float, expecte
         (("a", "b"), 2, "ruled-out"),
     ],
 )
-def test_a_busy_card_of_another_program_does_not_show_that_the_server_works(names: tuple[str | None, str | None], ranks: int | None, expected: str) -> None:
+def test_a_busy_card_of_another_program_does_not_show_that_the_server_works(
+    names: tuple[str | None, str | None], ranks: int | None, expected: str
+) -> None:
     processes = [
         {"source_id": 2, "line": 10 * n + g, "gpu": g, "cycle": n, "pid": 100 + g, "kind": "C", "name": names[g], "util_gpu": 5.0}
         for n in range(12) for g in range(2)
     ]  # fmt: skip
-    settings = config(source_id=5, server="vllm", tensor_parallel=ranks, pipeline_parallel=1, data_parallel=1, split="tensor") if ranks else []
+    settings = (
+        config(source_id=5, server="vllm", tensor_parallel=ranks, pipeline_parallel=1, data_parallel=1, split="tensor") if ranks else []
+    )
     read = samples(30, 2, util_gpu=lambda s, g: (4.0, 90.0)[g])
     store = store_of(during={1: "c=1"}, gpu_samples=read, gpu_processes=processes, server_config=settings)
     assert verdict(STARVED, store, "c=1").verdict == expected

@@ -214,3 +214,9 @@ def test_two_servers_at_the_same_time_share_the_cards(other: float | None, expec
     bound = {1: "c=1", 0: "c=1", **({2: "c=1"} if other else {})}
     store = store_of(during=bound, gpu_samples=samples(20, 3, **THIRDS), requests=requests, given=given(split="layer"))
     assert verdict(RULE, store, "c=1").verdict == expected
+
+
+@pytest.mark.parametrize(("split", "says"), [("tensor", "every card works on every token"), ("data", "requests of its own")])
+def test_what_a_parallel_split_means(split: str, says: str) -> None:
+    store = store_of(during={1: "c=1"}, gpu_samples=samples(20, 3, **THIRDS), given=given(split=split))
+    assert says in verdict(RULE, store, "c=1").sentence
