@@ -7,6 +7,7 @@ Compressed bytes are unpacked once into one temporary file (unpack.py); every so
 from __future__ import annotations
 
 import glob
+import hashlib
 import itertools
 import os
 import re
@@ -29,6 +30,9 @@ _M = TypeVar("_M")
 _Inode = tuple[int, int]
 
 CONFIG_NAME = "gpuverdict.toml"
+
+_TELLING = 256  # bytes below which two files may be equal by chance
+_DIGITS = re.compile(r"\d+")
 
 
 @dataclass(frozen=True)
@@ -134,6 +138,7 @@ class _Collector:
         self.problems: list[Problem] = []
         self.configs: list[Path] = []
         self._seen: dict[tuple[int, int], str] = {}
+        self._heads: dict[tuple[int, bytes], list[_Entry]] = {}
         self._spool = Spool(limits)
         self._full = False
 
@@ -437,6 +442,8 @@ class _Collector:
             return
         with entry.data.open() as stream:
             head = stream.read(64 * 1024)
+        if twin := self._twin(entry, head):
+            return self.problem(entry.name, "duplicate", f"it holds the same as {twin}", "nothing: it is read once")
         # A real file is opened whole: a log that is still being written may have grown since.
         opener = (lambda p=entry.path: p.open("rb")) if entry.path is not None else entry.data.open
         self.sources.append(
@@ -455,6 +462,27 @@ class _Collector:
                 kind="empty" if not head else "binary" if is_binary(head) else "text",
             )
         )
+
+    def _twin(self, entry: _Entry, head: bytes) -> str | None:
+        """The name of an earlier file with the same bytes: a copy is no second measurement. Small files whose names differ by a number alone
+        are kept, because saved answers and settings of several steps may well be equal."""
+        if len(head) < _TELLING:
+            return None
+        alike = self._heads.setdefault((entry.data.length, hashlib.blake2b(head).digest()), [])
+        for other in alike:
+            numbered = _DIGITS.sub("", other.name) == _DIGITS.sub("", entry.name)
+            if not (numbered and len(head) < 64 * 1024) and _same_bytes(entry.data, other.data):
+                return other.name
+        alike.append(entry)
+        return None
+
+
+def _same_bytes(one: Bytes, other: Bytes) -> bool:
+    with one.open() as a, other.open() as b:
+        while block := a.read(1 << 20):
+            if block != b.read(len(block)):
+                return False
+    return True
 
 
 def _is_dir(entry: os.DirEntry[str]) -> bool:

@@ -142,12 +142,21 @@ def _headline(primaries: list[Primary], findings: list[Finding]) -> Headline:
         for question, answer in (("throughput", primary.throughput), ("speed", primary.speed)):
             if answer.rule and answer.verdict == "confirmed":
                 return Headline(rule=answer.rule, scope=primary.scope, verdict="confirmed", sentence=answer.sentence, question=question)
-    states = {f.rule: _clause(f.sentence) for f in findings if f.verdict == "confirmed" and f.rule not in ABOUT_EVIDENCE}
+    states = {
+        f.rule: _clause(f.sentence) + _where(f, findings) for f in findings if f.verdict == "confirmed" and f.rule not in ABOUT_EVIDENCE
+    }
     if states:
         return Headline(
             sentence=f"These files do not show what limits this server, but it is confirmed that {', and that '.join(states.values())}."
         )
     return Headline(sentence="These files do not show what limits this server; see what was ruled out and what is missing.")
+
+
+def _where(finding: Finding, findings: list[Finding]) -> str:
+    """Which loads a state is of, where it is not that of all that were judged: another server of these files may be the one in it."""
+    judged = [f for f in findings if f.rule == finding.rule]
+    held = [f.scope.label for f in judged if f.verdict == "confirmed"]
+    return "" if len(held) == len(judged) else f" ({', '.join(held[:3])}{' and others' if len(held) > 3 else ''})"
 
 
 def _clause(sentence: str) -> str:

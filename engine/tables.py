@@ -453,6 +453,7 @@ VIEWS: tuple[View, ...] = (
     View("config_in_scope", "One value per setting and scope, with its origin."),
     View("model_devices", "How many cards the model runs on, as far as a log or the user tells."),
     View("serving_cards", "The cards of a recording that may serve, and how many are missing or too many.", needs=("samples_in_load",)),
+    View("hardware_counters", "Hardware counters of the cards that may serve, per scope.", needs=("serving_cards",)),
     View("util_sums", "Utilisation summed over the serving cards, per sampling round.", needs=("samples_in_load",)),
     View("decode_sums", "The sampling rounds that speak about decode.", stored=False),
     View("idle_stretches", "Sampling rounds in a row in which all serving cards together read next to nothing.", needs=("util_sums",)),

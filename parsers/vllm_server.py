@@ -75,6 +75,7 @@ _Fields = dict[str, Num | Int | Text | Word]
 _CALLER: _Fields = {
     "head": Text(rf"{_LEVEL} +({_DATE}) "),
     "api": Text(r"\((APIServer|ApiServer)\w* pid="),
+    "api_pid": Int(r"\((?:APIServer|ApiServer)\w* pid=(\d+)\)"),
     "glued": Text(r"^(%)"),
 }
 _WHOSE: _Fields = {**_CALLER, "eng": Int(r"\((?:EngineCore|APIServer|Worker)_(?:DP)?(\d+)[ _]")}
@@ -574,7 +575,8 @@ _NOISE = (
 
 # Which run a row belongs to. Processes of one server may be sources of their own (journal lines carry the pid of the writer), and
 # a data-parallel server initialises several engines: a run begins at a banner, an argument or a configuration line that comes after
-# service, or again. Rows of a process that never shows a line of the API server join the run that was started before them.
+# service, or again. Rows of a process that never shows a line of the API server join the run that was started before them. Where two
+# servers write into one file, the line of an API server belongs to the last run that its own process announced.
 _PLACED = """
 WITH facts AS (
     SELECT *, run AS process, coalesce(kind IN ('version', 'args', 'config'), false) AS starting,
@@ -612,12 +614,18 @@ WITH facts AS (
         AND t IS NOT NULL)
 ), outer_clock AS (
     SELECT DISTINCT outer_kind FROM facts WHERE clk = outer_kind AND t = outer_t
+), in_order AS (
+    SELECT p.*, n.server_run FROM placed_local p JOIN numbered n USING (process, local)
+), owners AS (
+    SELECT api_pid, server_run AS own_run, min(line) AS line FROM in_order
+    WHERE kind = 'version' OR (kind = 'args' AND api_pid NOT IN (SELECT api_pid FROM in_order WHERE kind = 'version' AND api_pid IS NOT NULL))
+    GROUP BY ALL HAVING api_pid IS NOT NULL
 ), placed AS (
-    SELECT p.* EXCLUDE (run), n.server_run AS run,
+    SELECT p.* EXCLUDE (run, server_run, own_run), coalesce(p.own_run, p.server_run) AS run,
         CASE WHEN p.head IS NOT NULL OR p.other_head IS NOT NULL
                 THEN coalesce(p.t, CASE WHEN p.outer_kind IN (SELECT outer_kind FROM outer_clock) THEN p.outer_t END)
              WHEN tie.spread < 60 THEN p.outer_t + tie.shift ELSE p.t END AS at_s
-    FROM placed_local p JOIN numbered n USING (process, local) LEFT JOIN tie ON true
+    FROM (SELECT i.*, w.own_run FROM in_order i ASOF LEFT JOIN owners w ON i.api_pid = w.api_pid AND i.line >= w.line) p LEFT JOIN tie ON true
 )
 FROM placed
 """

@@ -105,6 +105,8 @@ WITH reqs AS MATERIALIZED (
     SELECT s.scope_id, coalesce(sum(least(p.b, s.t1) - greatest(p.a, s.t0)) FILTER (p.n >= 1 AND p.b > s.t0 AND p.a < s.t1),
         0) / nullif(any_value(s.t1 - s.t0), 0) AS share
     FROM sessions s JOIN wait_known k ON k.source_id = s.source_id AND k.run = s.run
+    -- a burst is sent within moments: who waits in those says nothing about the load
+    JOIN finished f ON f.scope_id = s.scope_id AND f.completions >= 10
     LEFT JOIN wait_pieces p ON p.source_id = s.source_id AND p.run = s.run GROUP BY s.scope_id
 ), clients AS (
     SELECT scope_id, min(sent_at) AS t0, max(sent_at) AS t1, count(*) AS requests FROM main.client_requests_in_scope

@@ -22,11 +22,7 @@ Known problems
 from ..engine.rule import CAUSE, Experiment, Limit, Rival, Route, Rule
 
 FACTS = """
-WITH counters AS (
-    SELECT scope_id, avg(tensor_active) AS tensor_active, avg(sm_active) AS sm_active, count(DISTINCT (source_id, cycle)) AS counter_rounds,
-        min({'source_id': source_id, 'line': line}, 2) AS ev
-    FROM main.samples_in_load WHERE tensor_active IS NOT NULL GROUP BY scope_id
-), priced AS (
+WITH priced AS (
     SELECT
         p.*, f.active_b, f.peak_lo, f.peak_hi, f.peak_copy_lo, f.bw_lo, f.bw_hi, f.pass_bytes_lo, f.model_given, f.model_ev,
         t.tok_s_hi AS tokens_hi, t.tok_s_lo AS tokens_lo, t.counts
@@ -44,8 +40,8 @@ SELECT
     CASE WHEN counts = 'prompt and output' AND coalesce(2 * active_b * 1e9 * tokens_hi / (peak_lo * 1e12) > 0.15, TRUE) THEN 1 ELSE 0 END AS prompts_matter,
     coalesce(batch_hi, concurrency) AS decode_batch, concurrency AS offered,
     counts AS counted, CASE counts WHEN 'output' THEN 'the limit of decode' ELSE 'the limit' END AS limit_of,
-    c.tensor_active, c.sm_active, c.counter_rounds, c.ev AS tensor_active_ev
-FROM priced p LEFT JOIN counters c USING (scope_id)
+    c.tensor_active, c.sm_active, c.tensor_rounds AS counter_rounds, c.tensor_ev AS tensor_active_ev, c.extra_cards AS cards_extra
+FROM priced p LEFT JOIN main.hardware_counters c USING (scope_id)
 """
 
 _DCGM = "dcgmi dmon -e 1002,1004,1005,1007,1008,1013 -d 100 (data-centre cards), while the load runs"
@@ -87,7 +83,7 @@ RULE = Rule(
         ),
         Route(
             "the tensor pipes are active half of the time with the SMs at work",
-            when=("tensor_active >= high", "sm_active >= sm_high", "counter_rounds >= enough"),
+            when=("tensor_active >= high", "sm_active >= sm_high", "counter_rounds >= enough", "cards_extra <= 0"),
             uses=("util",),
             says="Arithmetic is the limit. The tensor pipes are active {tensor_active:share} of the time, the SMs {sm_active:share}.",
         ),
@@ -134,6 +130,7 @@ RULE = Rule(
         "tensor_active": _DCGM,
         "sm_active": _DCGM,
         "counter_rounds": _DCGM,
+        "cards_extra": "nvidia-smi pmon -d 1 beside it: which process is on which card",
     },
     means="Utilisation is an upper bound of arithmetic, never a proof of it.",
     remedy="Lower precision of the arithmetic, or more cards.",

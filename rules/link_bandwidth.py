@@ -39,6 +39,9 @@ WITH read AS (
         -- a serial split pays its hops one after the other, other splits at the same time
         CASE WHEN any_value(l.split) IN ('layer', 'pipeline') THEN sum(c.rx) ELSE max(greatest(coalesce(c.rx, 0), coalesce(c.tx, 0))) END / 1000 AS gb_s
     FROM counters c JOIN main.link_load l USING (scope_id) GROUP BY c.scope_id
+), more AS (
+    -- cards at work that the model does not have: the full link may be another job's
+    SELECT scope_id, max(cards_extra) AS cards_extra FROM main.serving_cards GROUP BY scope_id
 )
 SELECT
     sc.scope_id, l.split, l.cards, greatest(l.cards, CASE WHEN k.readings > 0 THEN 2 END) AS ends, s.util_sum, s.rounds, s.ev AS util_sum_ev,
@@ -46,13 +49,13 @@ SELECT
     l.hop_bytes_hi / 1e3 AS hop_kb, l.copy_gb_s, CASE WHEN l.stated_gb_s IS NOT NULL THEN ['link.gb_s=' || printf('%g', l.stated_gb_s)] END AS copy_gb_s_given,
     l.demand_lo_gb_s AS demand_gb_s_lo, l.demand_hi_gb_s AS demand_gb_s_hi, l.collective_lo_gb_s AS path_gb_s_lo, l.collective_hi_gb_s AS path_gb_s_hi,
     l.share_lo AS link_share_lo, l.share_hi AS link_share_hi, l.share_lo AS link_least, l.ev AS link_share_ev,
-    k.readings, k.gb_s AS counter_gb_s, k.ev AS counter_gb_s_ev, k.sm_active,
+    CASE WHEN m.scope_id IS NULL THEN 0 ELSE m.cards_extra END AS cards_extra, k.readings, k.gb_s AS counter_gb_s, k.ev AS counter_gb_s_ev, k.sm_active,
     k.gb_s / CASE WHEN l.split = 'tensor' THEN l.collective_hi_gb_s ELSE l.copy_gb_s END AS counter_share_lo,
     k.gb_s / CASE WHEN l.split = 'tensor' THEN l.collective_lo_gb_s ELSE l.copy_gb_s END AS counter_share_hi,
     k.gb_s / l.stated_gb_s AS measured_share,
     l.demand_lo_gb_s / nullif(k.gb_s, 0) AS own_share
 FROM main.scopes sc
-LEFT JOIN main.link_load l USING (scope_id) LEFT JOIN main.serial_idle s USING (scope_id) LEFT JOIN link k USING (scope_id)
+LEFT JOIN main.link_load l USING (scope_id) LEFT JOIN main.serial_idle s USING (scope_id) LEFT JOIN link k USING (scope_id) LEFT JOIN more m USING (scope_id)
 """
 
 _SHARE = (
@@ -91,7 +94,7 @@ RULE = Rule(
     confirmed=(
         Route(
             "the measured path is full with this phase's own bytes while the cards wait",
-            when=("measured_share >= full", "readings >= enough", "sm_active < half_active", "own_share >= explained"),
+            when=("measured_share >= full", "readings >= enough", "sm_active < half_active", "own_share >= explained", "cards_extra <= 0"),
             uses=("link", "util"),
             says="The link between the cards is full. {counter_gb_s:GB/s} is {measured_share:share} of the measured {copy_gb_s:GB/s}, the SMs are active "
             "{sm_active:share} of the time, and the split's own bytes explain {own_share:share} of it.",
@@ -145,6 +148,7 @@ RULE = Rule(
         "ends": "utilisation of all cards, or gpu.count in gpuverdict.toml; for the link of one card to its host " + _DMON,
         "idle_bound": _DMON + "; and how the model is split",
         "rounds": _DMON,
+        "cards_extra": "nvidia-smi pmon -d 1 beside it: which process is on which card",
         "link_share": _SHARE,
         "link_least": _SHARE,
         "counter_share": _DMON,

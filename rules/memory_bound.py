@@ -27,12 +27,7 @@ Known problems
 from ..engine.rule import CAUSE, Experiment, Limit, Rival, Route, Rule
 
 FACTS = """
-WITH dram AS (
-    SELECT
-        scope_id, avg(dram_active) AS dram_active, avg(tensor_active) AS tensor_active, count(DISTINCT (source_id, cycle)) AS dram_rounds,
-        min({'source_id': source_id, 'line': line}, 2) AS ev
-    FROM main.samples_in_load WHERE dram_active IS NOT NULL AND (phase = 'decode' OR phase IS NULL) GROUP BY scope_id
-), per_card AS (
+WITH per_card AS (
     SELECT scope_id, host, gpu, avg(util_mem) AS util_mem, count(util_mem) AS n, min({'source_id': source_id, 'line': line}) AS ev
     FROM main.samples_in_load WHERE util_mem IS NOT NULL AND placed IN ('given', 'clock') AND (phase = 'decode' OR phase IS NULL)
     GROUP BY scope_id, host, gpu
@@ -45,8 +40,8 @@ WITH dram AS (
 ), at_the_roof AS (
     -- the same cards at a load that is known to fill the memory interface: what the counter reads at full scale on this product
     SELECT r.cards, max(r.util_mem) AS full_scale
-    FROM readings r LEFT JOIN main.step_bytes b USING (scope_id) LEFT JOIN dram d USING (scope_id)
-    WHERE r.n >= 10 AND (d.dram_active >= 0.65 OR (b.speculation = 'off' AND b.mbu_lo BETWEEN 0.60 AND 1.02)) GROUP BY r.cards
+    FROM readings r LEFT JOIN main.step_bytes b USING (scope_id) LEFT JOIN main.hardware_counters d USING (scope_id)
+    WHERE r.n >= 10 AND ((d.dram_lo >= 0.65 AND d.extra_cards = 0) OR (b.speculation = 'off' AND b.mbu_lo BETWEEN 0.60 AND 1.02)) GROUP BY r.cards
 ), on_cards AS (
     SELECT
         scope_id, CASE WHEN max(num_lo) FILTER (key = 'layers_offloaded') >= max(num_hi) FILTER (key = 'layers_total') THEN 1 END AS all_layers,
@@ -71,7 +66,8 @@ SELECT
     CASE WHEN speculation = 'on' AND accept_len IS NULL THEN 1 ELSE 0 END AS speculation_seen,
     -- where the memory interface itself was recorded, it decides: software may move more bytes than one pass
     (SELECT count(*) FROM main.gpu_samples WHERE dram_active IS NOT NULL) AS counters_seen,
-    d.dram_active, d.tensor_active, d.dram_rounds, d.ev AS dram_active_ev,
+    d.dram_lo AS dram_active_lo, d.dram_hi AS dram_active_hi, d.decode_tensor_lo AS tensor_active_lo, d.decode_tensor_hi AS tensor_active_hi, d.dram_rounds, d.dram_ev AS dram_active_ev,
+    d.extra_cards AS cards_extra,
     e.mem_lo AS mem_elasticity_lo, e.mem_hi AS mem_elasticity_hi, e.sm_lo AS sm_elasticity_lo, e.sm_hi AS sm_elasticity_hi, e.ev AS mem_elasticity_ev, e.sure AS clocks_sure, e.near_usual,
     q.util_mem, q.n AS util_mem_rounds, q.ev AS util_mem_ev, z.full_scale AS util_mem_full, q.util_mem / z.full_scale AS util_mem_share,
     CASE WHEN NOT coalesce(y.layers_off, FALSE) AND (y.all_layers = 1 OR h.bytes >= b.file_bytes) THEN 1 END AS on_cards,
@@ -80,7 +76,7 @@ SELECT
         -- fewer layers asked for than there are; of a model whose layers are not known, only 99 and -1 are surely all
         WHEN y.all_layers = 1 OR y.layers_asked IS NULL OR y.layers_asked < 0 OR y.layers_asked >= coalesce(b.layers, 99) THEN 0
         WHEN y.layers_asked < b.layers THEN 1 END AS off_cards
-FROM main.scopes sc LEFT JOIN main.step_bytes b USING (scope_id) LEFT JOIN dram d USING (scope_id) LEFT JOIN main.clock_elasticity e USING (scope_id)
+FROM main.scopes sc LEFT JOIN main.step_bytes b USING (scope_id) LEFT JOIN main.hardware_counters d USING (scope_id) LEFT JOIN main.clock_elasticity e USING (scope_id)
 LEFT JOIN readings q USING (scope_id) LEFT JOIN at_the_roof z ON z.cards = q.cards LEFT JOIN on_cards y ON y.scope_id = sc.scope_id
 LEFT JOIN held h ON h.scope_id = sc.scope_id
 """
@@ -138,7 +134,7 @@ RULE = Rule(
         ),
         Route(
             "the memory interface is active most of the time",
-            when=("dram_active >= dram_high", "tensor_active < tensor_low", "dram_rounds >= enough"),
+            when=("dram_active >= dram_high", "tensor_active < tensor_low", "dram_rounds >= enough", "cards_extra <= 0"),
             uses=("util",),
             says="Decode is memory-bound. The memory interface is active {dram_active:share} of the time (line 65 %; about 80 % is the practical most), "
             "the tensor pipes {tensor_active:share}.",
@@ -163,7 +159,7 @@ RULE = Rule(
         ),
         Route(
             "the memory interface is idle most of the time",
-            when=("dram_active <= dram_low", "dram_rounds >= enough"),
+            when=("dram_active <= dram_low", "dram_rounds >= enough", "cards_extra <= 0"),
             uses=("util",),
             says="Memory bandwidth is not the main cost. The memory interface is active only {dram_active:share} of the time (line 40 %).",
         ),
@@ -208,6 +204,7 @@ RULE = Rule(
         "dram_active": "dcgmi dmon -e 1002,1004,1005 -d 100 (data-centre cards), while the load runs",
         "tensor_active": "dcgmi dmon -e 1002,1004,1005 -d 100 (data-centre cards), while the load runs",
         "dram_rounds": "dcgmi dmon -e 1002,1004,1005 -d 100 (data-centre cards), while the load runs",
+        "cards_extra": "nvidia-smi pmon -d 1 beside it: which process is on which card",
         "speculation": "whether speculative decoding was on: the server log, or --given speculation=off",
         "counters_seen": "DRAM_ACTIVE placed in the load",
         "speculation_seen": "whether speculative decoding was on",

@@ -50,18 +50,21 @@ WITH loaded AS (
     SELECT DISTINCT scope_id, host, gpu FROM main.samples_in_load WHERE util_gpu IS NOT NULL
 ), all_cards AS (
     SELECT scope_id, count(*) AS cards_seen FROM readings GROUP BY scope_id
+), more AS (
+    -- cards at work that the model does not have: the narrow one may be another job's
+    SELECT scope_id, max(cards_extra) AS cards_extra FROM main.serving_cards GROUP BY scope_id
 ), split AS (
     SELECT scope_id, min(value) AS split FROM main.config_in_scope WHERE key = 'split' GROUP BY scope_id
 )
 SELECT
     sc.scope_id, w.narrow_share, w.ev AS narrow_share_ev, w.n AS narrow_samples, w.gpu AS narrow_gpu, w.gen, w.width, w.gen_max,
         w.width_max, w.rate_share,
-    e.narrow_cards, e.cards, e.samples_each, e.full_share_min, a.cards_seen - e.cards AS cards_idle,
+    e.narrow_cards, e.cards, e.samples_each, e.full_share_min, a.cards_seen - e.cards AS cards_idle, m.cards_extra,
     CASE WHEN p.split IN ('layer', 'pipeline') THEN 'The model is split by layers, whose decode hardly uses the link.'
          WHEN p.split = 'tensor' THEN 'The model is split by tensors, whose prefill crosses the link at every layer.'
          ELSE 'What it costs depends on what crosses the link.' END AS split_text
 FROM main.scopes sc LEFT JOIN worst w USING (scope_id) LEFT JOIN every_card e USING (scope_id) LEFT JOIN all_cards a USING (scope_id)
-    LEFT JOIN split p USING (scope_id)
+    LEFT JOIN split p USING (scope_id) LEFT JOIN more m USING (scope_id)
 """
 
 _RECORD = (
@@ -85,7 +88,7 @@ RULE = Rule(
     confirmed=(
         Route(
             "the link of a working card is under what it could be",
-            when=("narrow_share >= mostly", "narrow_samples >= enough"),
+            when=("narrow_share >= mostly", "narrow_samples >= enough", "cards_extra <= 0"),
             uses=("util",),
             says="A link is narrower than it could be. GPU {narrow_gpu:int} under load: generation {gen:int} of {gen_max:int}, "
             "{width:int} of {width_max:int} lanes, "
@@ -109,6 +112,7 @@ RULE = Rule(
         "full_share_min": _RECORD,
         "samples_each": _RECORD,
         "cards_idle": _RECORD,
+        "cards_extra": "nvidia-smi pmon -d 1 beside it: which process is on which card",
     },
     means="It is a state of the machine. Whether it costs anything is for the link rules to say.",
     remedy="Another slot, a seated card, a shorter riser, the slot's generation and bifurcation in the firmware.",

@@ -181,6 +181,13 @@ WITH base AS (
 ), unlaunched AS (
     SELECT scope_id, count(*) AS n, min({'source_id': source_id, 'line': line}, 3) AS ev FROM main.requests_in_scope
     GROUP BY scope_id HAVING count(started_t) = 0 AND count(DISTINCT source_id) = 1
+), others AS (
+    -- requests that wait outside of every step, although no step offers more than there are slots: somebody else uses the server too
+    SELECT count(*) AS waiting_n, min({'source_id': source_id, 'line': line}, 2) AS ev FROM (
+        SELECT source_id, line, scope_id FROM paired WHERE wait_s > 1
+        UNION ALL SELECT source_id, line, scope_id FROM stats WHERE waiting >= 1 AND running >= line_hi
+    ) o JOIN main.scopes sc USING (scope_id)
+    WHERE sc.kind <> 'step' AND NOT EXISTS (FROM main.scopes s JOIN main.slots l USING (scope_id) WHERE s.kind = 'step' AND s.concurrency > l.slots_lo)
 ), crowded AS (
     SELECT min(crowd) AS crowd, min_by(ev, crowd) AS ev FROM crowds WHERE n >= 5
 )
@@ -205,7 +212,8 @@ SELECT
     CASE WHEN q.nobody_waits THEN [q.ev] END AS at_once_seen_ev,
     CASE WHEN w.paired IS NULL THEN sc.concurrency END AS offered_by_word,
     -- a server whose every line shows more requests than this step offers is not the one, or not the only client
-    CASE WHEN cw.crowd > sc.concurrency THEN 1 ELSE 0 END AS more_seen, CASE WHEN cw.crowd > sc.concurrency THEN cw.ev END AS more_seen_ev,
+    CASE WHEN cw.crowd > sc.concurrency OR (sc.kind = 'step' AND w.paired IS NULL AND ot.waiting_n >= 3) THEN 1 ELSE 0 END AS more_seen,
+    CASE WHEN cw.crowd > sc.concurrency THEN cw.ev WHEN sc.kind = 'step' AND w.paired IS NULL AND ot.waiting_n >= 3 THEN ot.ev END AS more_seen_ev,
     coalesce(s.failed_share, 0) AS failed_seen, coalesce((s.latency_slope < 0.5)::INT, 0) AS flat_latency_seen,
     c.peak_overlap, c.ev AS peak_overlap_ev, c.queued_n, c.handoff, c.prefill_share, sc.concurrency / c.peak_overlap AS crowding,
     c.peak_overlap / sc.concurrency AS peak_share,
@@ -229,7 +237,7 @@ LEFT JOIN waves wv USING (scope_id)
 LEFT JOIN main.counter_means cm USING (scope_id)
 LEFT JOIN accessed am USING (scope_id)
 LEFT JOIN unlaunched ul USING (scope_id)
-CROSS JOIN silent q CROSS JOIN crowded cw
+CROSS JOIN silent q CROSS JOIN crowded cw CROSS JOIN others ot
 """
 
 _TABLE = (

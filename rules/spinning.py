@@ -74,6 +74,8 @@ WITH limits AS (
             WHEN min(dram_n) >= 10 THEN min(dram) END AS dram_min,
         arg_max(gpu, p_dyn) AS hot_gpu, max(p_dyn) AS hot_p_dyn, min(power_n) AS power_known
     FROM cards GROUP BY scope_id
+), more AS (
+    SELECT scope_id, max(cards_extra) AS cards_extra FROM main.serving_cards GROUP BY scope_id
 ), settings AS (
     SELECT
         scope_id, min(num_lo) FILTER (key = 'tensor_parallel') AS tp_lo, max(num_hi) FILTER (key = 'tensor_parallel') AS tp_hi,
@@ -89,14 +91,14 @@ SELECT
         w.p_dyn AS spin_p_dyn, w.util AS spin_util, w.power_w AS spin_w,
     CASE WHEN o.power_known > 0 THEN coalesce(w.silent_windows, 0) END AS silent_windows, CASE
         WHEN o.power_known > 0 THEN coalesce(w.idle_counter_windows, 0) END AS idle_counter_windows,
-    o.cards, o.mem_min, o.dram_min, o.hot_gpu, o.hot_p_dyn,
+    o.cards, m.cards_extra, o.mem_min, o.dram_min, o.hot_gpu, o.hot_p_dyn,
     -- ranks that meet in collectives: tensor or pipeline parallel; a given tensor split takes all cards
     CASE WHEN s.tp_lo IS NOT NULL THEN s.tp_lo * coalesce(s.pp_lo, 1) WHEN s.split = 'tensor' THEN coalesce(s.count_given, o.cards)
         WHEN s.split = 'none' THEN 1 END AS ranks_lo,
     CASE WHEN s.tp_hi IS NOT NULL THEN s.tp_hi * s.pp_hi * s.dp_hi
         WHEN s.split = 'tensor' THEN coalesce(s.count_given, o.cards) WHEN s.split = 'none' THEN 1 END AS ranks_hi,
     s.origin AS ranks_origin, s.given AS ranks_given, s.ev AS ranks_ev, k.collective_most AS collective_share, k.ranks AS traced_ranks, k.ev AS collective_share_ev
-FROM main.scopes sc LEFT JOIN main.kernel_facts k USING (scope_id) LEFT JOIN worst w USING (scope_id) LEFT JOIN over_cards o USING (scope_id) LEFT JOIN settings s USING (scope_id)
+FROM main.scopes sc LEFT JOIN main.kernel_facts k USING (scope_id) LEFT JOIN worst w USING (scope_id) LEFT JOIN over_cards o USING (scope_id) LEFT JOIN settings s USING (scope_id) LEFT JOIN more m USING (scope_id)
 """
 
 _POWER = (
@@ -126,7 +128,7 @@ RULE = Rule(
     confirmed=(
         Route(
             "busy and cool on several ranks while no token flows",
-            when=("spin_windows >= enough", "silent_windows >= enough", "ranks >= two"),
+            when=("spin_windows >= enough", "silent_windows >= enough", "ranks >= two", "cards_extra <= 0"),
             uses=("util", "power", "server", "config"),
             says="Cards wait inside a kernel. GPU {spin_gpu:int}: {spin_util:%} busy at {spin_w:W} (p_dyn {spin_p_dyn:}) in "
             "{spin_windows:int} windows, in {silent_windows:int} of them no token flows; "
@@ -134,7 +136,7 @@ RULE = Rule(
         ),
         Route(
             "busy and cool on several ranks while the multiprocessors are idle",
-            when=("spin_windows >= enough", "idle_counter_windows >= enough", "ranks >= two"),
+            when=("spin_windows >= enough", "idle_counter_windows >= enough", "ranks >= two", "cards_extra <= 0"),
             uses=("util", "power", "config"),
             says="Cards wait inside a kernel. GPU {spin_gpu:int}: {spin_util:%} busy at {spin_w:W} (p_dyn {spin_p_dyn:}) in "
             "{spin_windows:int} windows, "
@@ -142,7 +144,7 @@ RULE = Rule(
         ),
         Route(
             "busy and cool on several ranks, and collectives fill the time of a card",
-            when=("spin_windows >= enough", "collective_share >= in_collectives", "ranks >= two"),
+            when=("spin_windows >= enough", "collective_share >= in_collectives", "ranks >= two", "cards_extra <= 0"),
             uses=("util", "power", "config", "kernels"),
             says="Cards wait inside a kernel. GPU {spin_gpu:int}: {spin_util:%} busy at {spin_w:W} (p_dyn {spin_p_dyn:}) in "
             "{spin_windows:int} windows, and collectives are {collective_share:share} of the kernel time of a card; {ranks:} ranks. "
@@ -206,6 +208,7 @@ RULE = Rule(
     collect={
         "spin_windows": _POWER,
         "silent_windows": _TOKENS,
+        "cards_extra": "nvidia-smi pmon -d 1 beside it: which process is on which card",
         "idle_counter_windows": _COUNTERS,
         "collective_share": "nsys profile -t cuda,nvtx,osrt --cuda-graph-trace=node -d 10 -o trace <server command>; nsys export --type sqlite trace.nsys-rep",
         "ranks": _RANKS,

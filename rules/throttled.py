@@ -129,9 +129,12 @@ WITH loaded AS MATERIALIZED (
         arg_max(running, least(after_n, before_n)) AS at_running, arg_max(se, least(after_n, before_n)) AS se,
         arg_max(cache_change, least(after_n, before_n)) AS cache_change
     FROM main.throttle_arms GROUP BY scope_id
+), more AS (
+    -- cards at work that the model does not have: whose clock is held down?
+    SELECT scope_id, max(cards_extra) AS cards_extra FROM main.serving_cards GROUP BY scope_id
 )
 SELECT
-    sc.scope_id, a.cards, a.reason_samples, a.flagged_share, a.ev AS flagged_share_ev, a.ref_ratio_min,
+    sc.scope_id, m.cards_extra, a.cards, a.reason_samples, a.flagged_share, a.ev AS flagged_share_ev, a.ref_ratio_min,
     CASE WHEN EXISTS (FROM names WHERE stated) THEN (SELECT list('gpu.name=' || value ORDER BY value) FROM main.given WHERE key = 'gpu.name') END AS ref_ratio_min_given, a.mem_low_share,
     w.held.gpu AS held_gpu, w.held.held_share AS held_share, w.held.held_ratio AS held_ratio, w.held.held_sm AS held_mhz,
         w.held.held_ref AS held_ref_mhz,
@@ -145,7 +148,7 @@ SELECT
          ELSE printf('At %g running the server gives %.1f tok/s under the flag and %.1f without.', c.at_running, c.after_rate,
              c.before_rate) END AS cost_text
 FROM main.scopes sc
-LEFT JOIN worst w USING (scope_id) LEFT JOIN all_cards a USING (scope_id) LEFT JOIN cost c USING (scope_id)
+LEFT JOIN worst w USING (scope_id) LEFT JOIN all_cards a USING (scope_id) LEFT JOIN cost c USING (scope_id) LEFT JOIN more m USING (scope_id)
 """
 
 _RECORD = (
@@ -156,8 +159,8 @@ _RECORD = (
 _REF = _RECORD + "; the reference is the same card, cool and working, or an equal card that works as much"
 _RATE = "the server's statistics lines (running, tokens/s) from before the clock falls until well after, at the same load"
 
-_HELD = ("held_share >= few", "held_ratio <= slower")
-_CAPPED = ("capped_share >= half", "capped_ratio <= slower")
+_HELD = ("held_share >= few", "held_ratio <= slower", "cards_extra <= 0")
+_CAPPED = ("capped_share >= half", "capped_ratio <= slower", "cards_extra <= 0")
 _COST = ("drop_share >= cost_share", "drop_sigmas > sigmas", "cache_change <= same_load")
 
 RULE = Rule(
@@ -281,6 +284,7 @@ RULE = Rule(
         "flagged_share": _RECORD,
         "ref_ratio_min": _REF,
         "reason_samples": _RECORD,
+        "cards_extra": "nvidia-smi pmon -d 1 beside it: which process is on which card",
         "mem_low_share": _RECORD,
         "drop_share": _RATE,
         "drop_sigmas": _RATE,

@@ -90,6 +90,9 @@ WITH means AS (
 ), running AS (
     -- the drain at the end of a load may be a twentieth of the lines
     SELECT scope_id, quantile_cont(running, 0.05) AS running_lo FROM main.server_in_scope WHERE running > 0 GROUP BY scope_id
+), run_anywhere AS (
+    -- a log that nothing ties to the scope still says how many run whenever somebody does: the stated streams may be fewer
+    SELECT min(running_lo) AS running_lo FROM (SELECT quantile_cont(running, 0.05) AS running_lo FROM main.server_samples WHERE running > 0 GROUP BY source_id)
 ), listed AS (
     -- a list of processes during the load that never shows two compute processes on one card
     SELECT count(*) AS process_rounds FROM (SELECT DISTINCT source_id, cycle FROM main.gpu_processes WHERE pid IS NOT NULL)
@@ -104,12 +107,13 @@ WITH means AS (
 SELECT
     sc.scope_id,
     s.util_sum, s.ev AS util_sum_ev, s.util_sum_min, s.util_sum_max, s.rounds, s.cards, c.card_min, c.cards_text,
-    s.idle_bound,
+    s.idle_bound, coalesce(s.together, 0) AS servers_together,
     sp.split, sp.split_origin, sp.split_given, sp.split_ev,
     CASE WHEN sp.split IS NULL THEN NULL WHEN sp.split = 'row' THEN 1 ELSE 0 END AS split_is_row,
     CASE WHEN sp.split IS NULL THEN NULL WHEN sp.split IN ('tensor', 'data') THEN 1 ELSE 0 END AS split_is_parallel,
+    CASE sp.split WHEN 'tensor' THEN 'every card works on every token' WHEN 'data' THEN 'every copy of the model works on requests of its own' END AS split_means,
     -- llama.cpp decodes all slots as one batch, so a layer split has one in flight; a pipeline has as many as there are streams
-    CASE WHEN sp.split = 'layer' THEN 1 WHEN sp.split = 'pipeline' THEN sc.concurrency END AS batches_in_flight,
+    CASE WHEN sp.split = 'layer' THEN 1 WHEN sp.split = 'pipeline' THEN sc.concurrency + greatest(0, coalesce(r.running_lo, ra.running_lo, 0) - sc.concurrency) END AS batches_in_flight,
     CASE WHEN sp.split IN ('layer', 'pipeline') THEN 1 WHEN sp.split IS NOT NULL THEN 0 END AS split_is_serial,
     s.cards_missing, s.cards_extra, d.devices_hi AS devices,
     -- a stated or logged parallel split contradicts it; nothing known does not
@@ -123,13 +127,13 @@ SELECT
     k.card_least AS kernel_card_least, greatest(0, coalesce(d.devices_lo - k.cards, 0)) AS kernel_cards_missing,
     greatest(0, coalesce(k.cards - d.devices_hi, 0)) AS kernel_cards_extra, CASE WHEN k.decode THEN 1 END AS kernels_in_decode,
     -- hand-overs inside one request: replicas, and a pair of prefill and decode, change cards once or twice per request
-    CASE WHEN sp.split = 'layer' OR (sp.split = 'pipeline' AND sc.concurrency = 1) THEN 1
+    CASE WHEN sp.split = 'layer' OR (sp.split = 'pipeline' AND sc.concurrency = 1 AND coalesce(r.running_lo, ra.running_lo, 1) <= 1) THEN 1
          WHEN k.lone AND kr.requests >= 1 THEN (k.turns >= 10 * kr.requests)::INT END AS within_one_request
 FROM main.scopes sc
 LEFT JOIN main.serial_idle s USING (scope_id) LEFT JOIN per_card c USING (scope_id) LEFT JOIN split sp USING (scope_id)
 LEFT JOIN main.model_devices d USING (scope_id) LEFT JOIN running r USING (scope_id) LEFT JOIN alternation al USING (scope_id)
 LEFT JOIN counted ct USING (scope_id)
-LEFT JOIN main.kernel_facts k USING (scope_id) LEFT JOIN traced_requests kr USING (scope_id) CROSS JOIN foreign_processes f CROSS JOIN listed li
+LEFT JOIN main.kernel_facts k USING (scope_id) LEFT JOIN traced_requests kr USING (scope_id) CROSS JOIN foreign_processes f CROSS JOIN listed li CROSS JOIN run_anywhere ra
 """
 
 _TRACE = "nsys profile -t cuda,nvtx,osrt --cuda-graph-trace=node -d 10 -o trace <server command>; nsys export --type sqlite trace.nsys-rep"
@@ -161,6 +165,7 @@ RULE = Rule(
                 "split_is_serial >= 1",
                 "batches_in_flight <= 1",
                 "util_sum <= sum_hi",
+                "servers_together <= 0",
                 "card_min >= card_busy",
                 "cards >= 2",
                 "cards_missing <= 0",
@@ -176,6 +181,7 @@ RULE = Rule(
             when=(
                 "util_sum >= sum_lo",
                 "util_sum <= sum_hi",
+                "servers_together <= 0",
                 "exclusive_share >= half",
                 "alternating_share >= half",
                 "cards >= 2",
@@ -192,6 +198,7 @@ RULE = Rule(
             when=(
                 "util_sum >= sum_lo",
                 "util_sum <= sum_hi",
+                "servers_together <= 0",
                 "alone_share >= half",
                 "changes_each >= many",
                 "cards >= 2",
@@ -228,7 +235,7 @@ RULE = Rule(
             "all cards work on every token",
             when=("split_is_parallel >= 1",),
             uses=("config",),
-            says="The cards do not take turns. split = {split}, every card works on every token.",
+            says="The cards do not take turns. split = {split}, {split_means}.",
         ),
         Route(
             "more than one card's worth of work at a time",
@@ -321,6 +328,7 @@ RULE = Rule(
         "card_min": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt   (all cards, while the load runs)",
         "cards": "nvidia-smi dmon -s pucvmet -d 1 -o DT > dmon.txt   (all cards, while the load runs)",
         "cards_missing": "the utilisation of every card the model runs on",
+        "servers_together": "the run again with one server on these cards",
         "cards_extra": "nvidia-smi pmon -d 1 beside it: which process is on which card",
         "devices": "the server's start-up lines (one model buffer per card), or --given gpu.count=N",
         "foreign_seen": "nvidia-smi pmon -d 1",

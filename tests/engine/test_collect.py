@@ -438,3 +438,28 @@ def test_whole_seconds_on_disk_are_a_coarse_time(tmp_path: Path) -> None:
     write(tmp_path / "a.log", mtime=T0)
     write(tmp_path / "b.log", mtime=T0 + 500.25)
     assert [s.mtime_resolution_s for s in collect([tmp_path]).sources] == [1.0, 1e-6]
+
+
+LOG = "".join(f"1.{n:02d}.000.000 I slot      release: id 0 | task {n} | stop processing\n" for n in range(60))
+
+
+def test_a_copy_of_a_file_is_read_once(tmp_path: Path) -> None:
+    write(tmp_path / "run/a/server.log", LOG)
+    write(tmp_path / "run/b/old-server.log", LOG)
+    write(tmp_path / "run/c/server.log.gz", gzip.compress(LOG.encode()))
+    write(tmp_path / "run/d/server.log", LOG[:-1] + " ")
+    write(tmp_path / "run/e/short.txt", "1\n")
+    write(tmp_path / "run/f/brief.txt", "1\n")
+    got = collect([tmp_path / "run"])
+    assert names(got) == ["a/server.log", "d/server.log", "e/short.txt", "f/brief.txt"]
+    assert [kind for _, kind in kinds(got)] == ["duplicate", "duplicate"]
+    assert "a/server.log" in got.problems[0].what
+
+
+def test_equal_files_of_a_series_are_all_read(tmp_path: Path) -> None:
+    for name in ("c4/resp_1.json", "c4/resp_2.json", "c8/resp_1.json"):
+        write(tmp_path / "run" / name, LOG)
+    assert len(names(collect([tmp_path / "run"]))) == 3
+    for name in ("run1.log", "run2.log"):
+        write(tmp_path / "big" / name, LOG * 40)
+    assert names(collect([tmp_path / "big"])) == ["run1.log"]

@@ -604,3 +604,24 @@ def test_what_xinference_hands_to_its_engine() -> None:
     }
     assert (got["slots"], got["tensor_parallel"], got["gpu_mem_util"], got["n_ctx_slot"]) == ("96", "2", "0.85", "4096")
     assert not rows_of(PARSER, "she wrote " + says)[0].get("server_config")
+
+
+def test_two_servers_that_write_into_one_file() -> None:
+    # the second one is started while the first one serves: the lines of each are judged by its own limit
+    def of(pid: int, text: str) -> str:
+        return "".join(f"(APIServer pid={pid}) {line}\n" for line in text.splitlines())
+
+    first, second = of(11, ARGS.format("'max_num_seqs': 64")), of(22, ARGS.format("'max_num_seqs': 4"))
+    text = (
+        first
+        + of(11, stats(10, 4, 3))
+        + second
+        + of(11, stats(20, 4, 3))
+        + of(22, stats(21, 2))
+        + of(11, stats(30, 4, 3))
+        + of(22, stats(31, 2))
+    )
+    assert [(r["run"], r["running"]) for r in table(text)] == [(0, 4), (0, 4), (1, 2), (0, 4), (1, 2)]
+    # a container gives its process the same number at every start
+    again = of(1, ARGS.format("'max_num_seqs': 64")) + of(1, stats(10)) + of(1, ARGS.format("'max_num_seqs': 4")) + of(1, stats(20))
+    assert [r["run"] for r in table(again)] == [0, 1]

@@ -179,3 +179,21 @@ def test_an_engine_that_prints_several_lines_per_tick_runs_no_more_for_it(again:
 def test_two_engines_that_print_together_are_one_server() -> None:
     store = store_of(server_samples=[row for k in (0, 1) for row in lines(20, running=8.0, waiting=0.0, engine=k)])
     assert {row["n"] for row in store.rows_of("SELECT n FROM main.in_flight")} == {16.0}
+
+
+@pytest.mark.parametrize(("each", "expected"), [(1, "cannot-tell"), (6, "ruled-out")])
+def test_who_waits_while_a_burst_is_sent_says_nothing_of_the_load(each: int, expected: str) -> None:
+    # eight streams at eight slots: the second request of a burst waits a little for the prompt of the first
+    requests: Rows = []
+    arrivals: Rows = []
+    for k in range(each):
+        for s in range(8):
+            sent = 1000.0 + 4 * k + 0.01 * s
+            requests += served([(sent + 0.4 * s, sent + 4)])
+            arrivals.append({"source_id": 0, "line": 1000 + 8 * k + s, "server": "llama.cpp", "run": 0, "kind": "arrival", "time": sent})
+    for n, row in enumerate(requests):
+        row |= {"line": 10 * n + 1, "request": str(n)}
+    store = store_of(
+        during={0: "c=8"}, requests=requests, server_events=arrivals, server_config=config(server="llama.cpp", slots=8, build=7000)
+    )
+    assert findings(RULE, store)["c=8"].verdict == expected

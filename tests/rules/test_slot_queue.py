@@ -324,3 +324,14 @@ def test_more_requests_between_arrival_and_answer_than_slots(clients: int, limit
     if expected == "fits":
         (fits,) = found.values()
         assert "of several models" in fits.rivals_open[0].name
+
+
+@pytest.mark.parametrize(("waits", "expected"), [(0.1, "ruled-out"), (5.0, "cannot-tell")])
+def test_a_sweep_within_the_slots_beside_others_who_wait(waits: float, expected: str) -> None:
+    # requests of nobody's step: the server has other users too, and their queue is this step's as well
+    requests = served([(1000.0 + 6 * n, 1005.0 + 6 * n) for n in range(12)], source_id=3, queued_at=None)
+    for row in requests:
+        row["queued_at"] = row["started_at"] - waits
+    given = [{"source_id": 9, "key": "slots", "value": "4", "num": 4.0}]
+    store = store_of(bench_steps=table(QUEUE[:3]), requests=requests, given=given, zone={0: "none"})
+    assert verdict(RULE, store, "c=4").verdict == expected

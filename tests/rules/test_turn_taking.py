@@ -8,7 +8,7 @@ import pytest
 from gpuverdict.rules.idle_starvation import RULE as STARVED
 from gpuverdict.rules.turn_taking import RULE
 
-from .small_store import Rows, config, samples, served, store_of, verdict
+from .small_store import Rows, config, lines, samples, served, store_of, verdict
 
 THIRDS = {"util_gpu": lambda s, g: (33.0, 35.0, 31.0)[g] + (s + g) % 3 - 1}
 
@@ -195,3 +195,28 @@ def test_changes_of_cards_are_counted_where_no_clock_ties_them_to_requests() -> 
     assert counted_changes([(1000.0 + 2 * n, 1002.0 + 2 * n) for n in range(60)], stage_s=2) == "fits", "as many requests as changes"
     assert counted_changes([(1000.0, 1060.0), (1030.0, 1090.0)], stage_s=2) == "fits", "two requests at a time"
     assert counted_changes([(1000.0, 1020.0), (1020.0, 1040.0)], stage_s=2) == "fits", "the log tells of a third of the recorded time"
+
+
+@pytest.mark.parametrize(("running", "expected"), [(1.0, "confirmed"), (2.0, "fits")])
+def test_a_pipeline_that_runs_more_requests_than_stated(running: float, expected: str) -> None:
+    # the log of the same server is not tied to the recording in time
+    told = lines(20, source_id=0, start=9000.0, running=running, waiting=0.0, gen_tok_s=50.0)
+    settings = config(source_id=0, server="vllm", split="pipeline", pipeline_parallel=2, tensor_parallel=1, data_parallel=1)
+    store = store_of(during={1: "c=1"}, gpu_samples=samples(20, 2, util_gpu=52.0), server_config=settings, server_samples=told)
+    assert verdict(RULE, store, "c=1").verdict == expected
+
+
+@pytest.mark.parametrize(("other", "expected"), [(None, "confirmed"), (1000.0, "fits"), (2000.0, "confirmed")])
+def test_two_servers_at_the_same_time_share_the_cards(other: float | None, expected: str) -> None:
+    requests = served([(1000.0, 1020.0)], source_id=0)
+    if other:
+        requests += served([(other, other + 20.0)], source_id=2)
+    bound = {1: "c=1", 0: "c=1", **({2: "c=1"} if other else {})}
+    store = store_of(during=bound, gpu_samples=samples(20, 3, **THIRDS), requests=requests, given=given(split="layer"))
+    assert verdict(RULE, store, "c=1").verdict == expected
+
+
+@pytest.mark.parametrize(("split", "says"), [("tensor", "every card works on every token"), ("data", "requests of its own")])
+def test_what_a_parallel_split_means(split: str, says: str) -> None:
+    store = store_of(during={1: "c=1"}, gpu_samples=samples(20, 3, **THIRDS), given=given(split=split))
+    assert says in verdict(RULE, store, "c=1").sentence
