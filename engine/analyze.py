@@ -26,7 +26,7 @@ from .phrase import printable
 from .plugins import Registry, load_registry
 from .privacy import Hider
 from .recognise import Recognition, recognise
-from .result import Headline, Result, SourceRow
+from .result import Finding, Headline, Result, SourceRow
 from .source import Source, is_binary
 from .store import Store
 from .symptoms import answer_symptoms
@@ -82,12 +82,13 @@ def analyze(
     stdin: BinaryIO | None = None,
     progress: Callable[[int, int, str], None] | None = None,
     viewed: Callable[[Store], None] | None = None,
+    judged: Callable[[Sequence[Finding]], None] | None = None,
     **options: Any,
 ) -> Analysis:
     """Analyse files and folders.
 
     `settings` or its fields as keywords (`given=("split=layer",)`). `trace` keeps the database in a file; `viewed` is called when
-    the views are made and before the rules look at them. Raises GivenError for a stated fact that cannot be taken, NothingReadable if no
+    the views are made and before the rules look at them, `judged` with what there is after each rule. Raises GivenError for a stated fact that cannot be taken, NothingReadable if no
     source could be read.
     """
     began = time.perf_counter()
@@ -105,7 +106,7 @@ def analyze(
     _judgeable(store, collected, given, settings)
     if viewed:
         viewed(store)
-    findings, seconds = judge(store, registry.rules, settings.limits)
+    findings, seconds = judge(store, registry.rules, settings.limits, judged)
     primaries, headline = diagnose(store, findings)
     result = _result(store, settings, readings, collected, given)
     result.findings, result.primaries, result.primary = findings, primaries, headline

@@ -191,7 +191,7 @@ def _analyze(
         trace = build / "trace.duckdb" if build else None
         stdin = sys.stdin.buffer if "-" in paths else None
         analysis = run(
-            paths, settings, trace=trace, stdin=stdin, progress=_progress(quiet), viewed=partial(_viewed, drawer) if drawer else None
+            paths, settings, trace=trace, stdin=stdin, progress=_progress(quiet), **(_charted(drawer, settings) if drawer else {})
         )
         _check_gate(gate, analysis.result)
         if not quiet:
@@ -206,6 +206,13 @@ def _analyze(
         raise
     if gate:
         sys.exit(_gate_code(gate, analysis.result))
+
+
+def _charted(drawer: Drawer, settings: Settings) -> dict[str, Any]:
+    """What an analysis calls on its way, so that each chart is drawn as soon as its data are known."""
+    from .report import charts
+
+    return {"viewed": partial(_viewed, drawer), "judged": partial(charts.ask_of_findings, drawer, settings.limits)}
 
 
 def _viewed(drawer: Drawer, store: Store) -> None:

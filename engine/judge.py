@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -73,10 +73,16 @@ class Tried:
         return sum(value is None for _, value in self.atoms)
 
 
-def judge(store: Store, rules: Iterable[Rule], limits: Mapping[str, float] | None = None) -> tuple[list[Finding], dict[str, float]]:
+def judge(
+    store: Store,
+    rules: Iterable[Rule],
+    limits: Mapping[str, float] | None = None,
+    judged: Callable[[Sequence[Finding]], None] | None = None,
+) -> tuple[list[Finding], dict[str, float]]:
     """All findings of all rules, in the order of the rules and then of the scopes, and the seconds each rule took.
 
-    `limits` holds overrides as `rule.name`. A rule whose SQL fails becomes one finding with verdict `error`; the others go on.
+    `limits` holds overrides as `rule.name`; `judged` gets what there is after each rule. A rule whose SQL fails becomes one finding with
+    verdict `error`; the others go on.
     """
     case = Case(
         scopes=store.rows_of("SELECT * FROM main.scopes ORDER BY scope_id"),
@@ -85,10 +91,14 @@ def judge(store: Store, rules: Iterable[Rule], limits: Mapping[str, float] | Non
         overrides=dict(limits or {}),
         servers=dict(store.con.execute("SELECT scope_id, server FROM main.servers").fetchall()),
     )
-    rules = list(rules)
+    rules, findings, seconds = list(rules), [], {}
     with ThreadPoolExecutor(2) as pool:  # DuckDB plans and runs outside Python's lock
-        judged = list(pool.map(lambda rule: _timed(store.con.cursor(), rule, case), rules))
-    return [f for found, _ in judged for f in found], {rule.id: seconds for rule, (_, seconds) in zip(rules, judged)}
+        for rule, (found, took) in zip(rules, pool.map(lambda rule: _timed(store.con.cursor(), rule, case), rules)):
+            findings += found
+            seconds[rule.id] = took
+            if judged:
+                judged(findings)
+    return findings, seconds
 
 
 @dataclass(frozen=True)

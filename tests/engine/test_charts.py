@@ -173,7 +173,7 @@ def test_specs_fit_the_schema(analysis: Analysis) -> None:
 
     store, result = analysis.store, analysis.result
     of_views = [(chart.draw, chart.collect(store)) for chart in (utilisation, sweep, requests, alignment)]
-    for draw, data in [*of_views, (ceiling.draw, ceiling.collect(result)), (budget.draw, budget.collect(result))]:
+    for draw, data in [*of_views, (ceiling.draw, ceiling.collect(result.findings, {})), (budget.draw, budget.collect(result))]:
         assert data is not None
         spec, _ = look.specified(draw, data)
         assert spec.pop("background") is None  # Vega takes that for no background; the schema has no word for it

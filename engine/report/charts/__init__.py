@@ -6,6 +6,7 @@ One module per chart: `collect` asks the store or the result and gives plain dat
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from . import alignment, budget, ceiling, requests, sweep, utilisation
@@ -15,10 +16,22 @@ from .look import PALETTE, TITLES, WIDTH
 
 if TYPE_CHECKING:
     from ...analyze import Analysis
-    from ...result import Result
+    from ...result import Finding, Result
     from ...store import Store
 
-__all__ = ["PALETTE", "TITLES", "WIDTH", "Drawer", "ask_of_result", "ask_of_views", "budget_of", "draw", "end", "span_text"]
+__all__ = [
+    "PALETTE",
+    "TITLES",
+    "WIDTH",
+    "Drawer",
+    "ask_of_findings",
+    "ask_of_result",
+    "ask_of_views",
+    "budget_of",
+    "draw",
+    "end",
+    "span_text",
+]
 
 
 def ask_of_views(drawer: Drawer, store: Store) -> None:
@@ -28,11 +41,17 @@ def ask_of_views(drawer: Drawer, store: Store) -> None:
             drawer.ask(name, chart.draw, data)
 
 
+def ask_of_findings(drawer: Drawer, limits: Mapping[str, float], findings: Sequence[Finding]) -> None:
+    """The chart of the ceilings, as soon as the rules that know them have judged."""
+    if "ceiling" not in drawer and {f.rule for f in findings} >= ceiling.RULES and (data := ceiling.collect(findings, limits)):
+        drawer.ask("ceiling", ceiling.draw, data)
+
+
 def ask_of_result(drawer: Drawer, result: Result) -> None:
-    """The charts of what the rules found."""
-    for name, chart in (("ceiling", ceiling), ("budget", budget)):
-        if (data := chart.collect(result)) is not None:
-            drawer.ask(name, chart.draw, data)
+    """What is left when all is judged: the time budget is that of the answer."""
+    ask_of_findings(drawer, result.settings.get("limits_overridden", {}), result.findings)
+    if (data := budget.collect(result)) is not None:
+        drawer.ask("budget", budget.draw, data)
 
 
 def draw(analysis: Analysis, drawer: Drawer | None = None) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...phrase import number
@@ -10,7 +10,7 @@ from .look import LIGHT, SERIES, Drawing, Layers
 from .words import interval, left_out
 
 if TYPE_CHECKING:
-    from ...result import Finding, Result
+    from ...result import Finding
 
 ROWS = 16
 # (rule, fact) -> what it is a share of, and the rule's lines unless the user moved them
@@ -19,16 +19,15 @@ _SHARES: dict[tuple[str, str], tuple[str, dict[str, float]]] = {
     ("link-bandwidth", "link_share"): ("link between the cards", {"small": 0.05, "notable": 0.20}),
     ("link-bandwidth", "measured_share"): ("link, by its counters", {"full": 0.85}),
 }
+RULES = {rule for rule, _ in _SHARES}
 
 
-def collect(result: Result) -> list[dict[str, Any]] | None:
+def collect(findings: Sequence[Finding], overridden: Mapping[str, float]) -> list[dict[str, Any]]:
     """The shares that are known at one end at least."""
-    overridden = result.settings.get("limits_overridden", {})
-    found = [row for key in _SHARES for f in result.findings if f.rule == key[0] and (row := _share(f, key, overridden)) is not None]
-    return found or None
+    return [row for key in _SHARES for f in findings if f.rule == key[0] and (row := _share(f, key, overridden)) is not None]
 
 
-def _share(finding: Finding, key: tuple[str, str], overridden: dict[str, float]) -> dict[str, Any] | None:
+def _share(finding: Finding, key: tuple[str, str], overridden: Mapping[str, float]) -> dict[str, Any] | None:
     value = finding.numbers.get(key[1])
     ends = value if isinstance(value, list) else [value, value]
     if len(ends) != 2 or all(not isinstance(end, int | float) for end in ends):

@@ -36,6 +36,9 @@ class Drawer:
         """`draw`, a function of a module, gets `data`, which must not change any more. Does not wait."""
         self._asked[name] = self._queue.submit(self._svg, name, draw, data)
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._asked
+
     def drawn(self) -> dict[str, str]:
         """Chart name -> SVG text in the order of TITLES, of all that were asked for. A chart that the process does not survive is left out."""
         texts = {name: self._asked[name].result() for name in TITLES if name in self._asked}
