@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -166,6 +167,20 @@ def test_the_views_are_all_that_four_charts_need(three_cards: dict[str, str]) ->
     with charts.Drawer(python=None) as held:
         analyze(CASE, viewed=lambda store: charts.ask_of_views(held, store)).store.close()
         assert held.drawn() == {name: three_cards[name] for name in ("utilisation", "sweep", "requests", "alignment")}
+
+
+def test_the_ceilings_need_no_more_than_their_rules(three_cards: dict[str, str]) -> None:
+    """They are drawn while the other rules judge, once."""
+    known = []
+    with charts.Drawer(python=None) as held:
+
+        def judged(findings: Sequence[Finding]) -> None:
+            charts.ask_of_findings(held, {}, findings)
+            known.append("ceiling" in held)
+
+        analyze(CASE, judged=judged).store.close()
+        assert known.index(True) < len(known) // 2
+        assert held.drawn() == {"ceiling": three_cards["ceiling"]}
 
 
 def test_specs_fit_the_schema(analysis: Analysis) -> None:

@@ -6,13 +6,13 @@ One module per chart: `collect` asks the store or the result and gives plain dat
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from . import alignment, budget, ceiling, requests, sweep, utilisation
 from .budget import budget_of, end, span_text
 from .drawer import Drawer
-from .look import PALETTE, TITLES, WIDTH
+from .look import PALETTE, TITLES, WIDTH, Drawing
 
 if TYPE_CHECKING:
     from ...analyze import Analysis
@@ -37,21 +37,26 @@ __all__ = [
 def ask_of_views(drawer: Drawer, store: Store) -> None:
     """The charts that need only the views, before any rule has judged."""
     for name, chart in (("utilisation", utilisation), ("sweep", sweep), ("requests", requests), ("alignment", alignment)):
-        if (data := chart.collect(store)) is not None:
-            drawer.ask(name, chart.draw, data)
+        _ask(drawer, name, chart.draw, chart.collect(store))
 
 
 def ask_of_findings(drawer: Drawer, limits: Mapping[str, float], findings: Sequence[Finding]) -> None:
     """The chart of the ceilings, as soon as the rules that know them have judged."""
-    if "ceiling" not in drawer and {f.rule for f in findings} >= ceiling.RULES and (data := ceiling.collect(findings, limits)):
-        drawer.ask("ceiling", ceiling.draw, data)
+    if "ceiling" not in drawer and {f.rule for f in findings} >= ceiling.RULES:
+        _ask(drawer, "ceiling", ceiling.draw, ceiling.collect(findings, limits))
 
 
 def ask_of_result(drawer: Drawer, result: Result) -> None:
     """What is left when all is judged: the time budget is that of the answer."""
-    ask_of_findings(drawer, result.settings.get("limits_overridden", {}), result.findings)
-    if (data := budget.collect(result)) is not None:
-        drawer.ask("budget", budget.draw, data)
+    if "ceiling" not in drawer:
+        _ask(drawer, "ceiling", ceiling.draw, ceiling.collect(result.findings, result.settings.get("limits_overridden", {})))
+    _ask(drawer, "budget", budget.draw, budget.collect(result))
+
+
+def _ask(drawer: Drawer, name: str, draw: Callable[[Any], Drawing], data: Any) -> None:
+    """Asks for a chart that has data."""
+    if data:
+        drawer.ask(name, draw, data)
 
 
 def draw(analysis: Analysis, drawer: Drawer | None = None) -> dict[str, str]:
