@@ -15,12 +15,11 @@ NULL (`mostly-failed`).
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
-from ..engine.send import Row, send_clock, send_oddities, send_rows
-from ..engine.streams import likely_lines
+from ..engine.parser import Sample
+from ..engine.printed_runs import PrintedRuns, Runs
+from ..engine.send import Row
 
 __all__ = ["PARSER"]
 
@@ -68,12 +67,9 @@ _NOTES = {
 
 
 @dataclass
-class _Runs:
+class _Runs(Runs):
     """The report that is being read, and the rows so far."""
 
-    counts: Counts = field(default_factory=Counts)
-    rows: list[Row] = field(default_factory=list)
-    odd: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_NOTES, 0))
     seen: Row = field(default_factory=dict)
     load: float | None = None
     heading: str = ""
@@ -125,42 +121,13 @@ class _Runs:
         self.rows.append(row | {"step": len(self.rows) + 1})
 
 
-def _read(runs: _Runs, first: int, text: str) -> None:
-    """Only lines with a word of the format are looked at one by one."""
-    for line, one, whole in likely_lines(first, text, _HINT, 1000, runs.counts):
-        runs.take(line, one, whole)
-
-
-class LlmperfConsole:
+class LlmperfConsole(PrintedRuns):
     """Reports of llmperf; see the module's page."""
 
     name = "llmperf-console"
-    api = 1
-    beyond = (_SIGN,)
-
-    @property
-    def samples(self) -> Sequence[Sample]:
-        return SAMPLES
-
-    def claims(self, head: Head) -> Claim | Refusal | None:
-        if _SIGN not in head.text:
-            return None
-        runs = _Runs()
-        _read(runs, 1, head.text)
-        runs.close()
-        return Claim(75, f"what llmperf prints: {len(runs.rows)} runs", shares=True) if runs.rows else None
-
-    def parse(self, source: Readable, emit: Emit) -> Counts:
-        """Rows of `bench_steps`, `quality` and one of `clocks`."""
-        runs = _Runs()
-        for first, text in source.blocks():
-            _read(runs, first, text)
-        runs.close()
-        if runs.rows:
-            send_rows(emit, "bench_steps", runs.rows, _COLUMNS)
-            send_clock(emit, runs.rows[0]["line"], "none", None, None)
-            send_oddities(emit, runs.rows[0]["line"], runs.odd, _NOTES)
-        return runs.counts
+    signs, hint, most = (_SIGN,), _HINT, 1000
+    reader, columns, notes = _Runs, _COLUMNS, _NOTES
+    says = "what llmperf prints: {} runs"
 
 
 SAMPLES: tuple[Sample, ...] = (
@@ -201,4 +168,4 @@ SAMPLES: tuple[Sample, ...] = (
     ),
 )  # fmt: skip
 
-PARSER = LlmperfConsole()
+PARSER = LlmperfConsole(SAMPLES)

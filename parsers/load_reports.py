@@ -18,13 +18,13 @@ unknown. artillery rounds its rate to whole requests, and prints reports of ten 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
-from ..engine.send import Row, send_clock, send_oddities, send_rows
-from ..engine.streams import likely_lines
+from ..engine.parser import Sample
+from ..engine.printed_runs import PrintedRuns, Runs
+from ..engine.send import Row
 
 __all__ = ["PARSER"]
 
@@ -165,12 +165,9 @@ _HINT = (
 
 
 @dataclass
-class _Reports:
+class _Reports(Runs):
     """The report that is being read, and the rows so far."""
 
-    counts: Counts = field(default_factory=Counts)
-    rows: list[Row] = field(default_factory=list)
-    odd: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_NOTES, 0))
     tool: str = ""
     seen: Seen = field(default_factory=dict)
     taken: int = 0
@@ -226,42 +223,14 @@ class _Reports:
         self.rows.append({k: float(f"{v:.12g}") if isinstance(v, float) else v for k, v in row.items()})
 
 
-def _read(reports: _Reports, first: int, text: str) -> None:
-    """Only lines with a word of a report are looked at one by one."""
-    for line, one, whole in likely_lines(first, text, _HINT, 500, reports.counts):
-        reports.take(line, one, whole)
-
-
-class LoadReports:
+class LoadReports(PrintedRuns):
     """Reports of bombardier, autocannon, fortio and artillery; see the module's page."""
 
     name = "load-reports"
-    api = 1
-    beyond = _SIGNS
-
-    @property
-    def samples(self) -> Sequence[Sample]:
-        return SAMPLES
-
-    def claims(self, head: Head) -> Claim | Refusal | None:
-        if not any(sign in head.text for sign in _SIGNS):
-            return None
-        reports = _Reports()
-        _read(reports, 1, head.text)
-        reports.close()
-        return Claim(70, f"what a load tool printed at the end of {len(reports.rows)} runs", shares=True) if reports.rows else None
-
-    def parse(self, source: Readable, emit: Emit) -> Counts:
-        """Rows of `bench_steps`, `quality` and one of `clocks`."""
-        reports = _Reports()
-        for first, text in source.blocks():
-            _read(reports, first, text)
-        reports.close()
-        if reports.rows:
-            send_rows(emit, "bench_steps", reports.rows, _COLUMNS)
-            send_clock(emit, reports.rows[0]["line"], "none", None, None)
-            send_oddities(emit, reports.rows[0]["line"], reports.odd, _NOTES)
-        return reports.counts
+    strength = 70
+    signs, hint, most = _SIGNS, _HINT, 500
+    reader, columns, notes = _Reports, _COLUMNS, _NOTES
+    says = "what a load tool printed at the end of {} runs"
 
 
 SAMPLES: tuple[Sample, ...] = (
@@ -345,4 +314,4 @@ SAMPLES: tuple[Sample, ...] = (
     ),
 )  # fmt: skip
 
-PARSER = LoadReports()
+PARSER = LoadReports(SAMPLES)

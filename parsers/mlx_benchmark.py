@@ -15,12 +15,11 @@ notes.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
-from ..engine.send import Row, send_clock, send_rows
-from ..engine.streams import likely_lines
+from ..engine.parser import Sample
+from ..engine.printed_runs import PrintedRuns, Runs
+from ..engine.send import Row
 
 __all__ = ["PARSER"]
 
@@ -47,11 +46,9 @@ def _option(options: str, *names: str) -> float | None:
 
 
 @dataclass
-class _Runs:
+class _Runs(Runs):
     """What is known of the run that is being read, and the rows so far."""
 
-    counts: Counts = field(default_factory=Counts)
-    rows: list[Row] = field(default_factory=list)
     load: Row = field(default_factory=dict)
 
     def take(self, line: int, text: str, whole: bool) -> None:
@@ -61,7 +58,7 @@ class _Runs:
         elif rates:
             self.counts.matched += 1
             if rates["what"] == "Averages":
-                self.close(line, float(rates["rate"]))
+                self.keep(line, float(rates["rate"]))
         elif timing:
             self.counts.matched += 1
             self.load |= {"input_len": float(timing["input"]), "output_len": float(timing["output"])}
@@ -79,7 +76,7 @@ class _Runs:
         else:
             self.counts.other += 1
 
-    def close(self, line: int, rate: float) -> None:
+    def keep(self, line: int, rate: float) -> None:
         """A row; the batch of a run is not that of the next one."""
         batch = self.load.get("batch") or None
         lengths = {k: v or None for k, v in self.load.items() if k != "batch"}
@@ -94,39 +91,13 @@ class _Runs:
         self.load = {}
 
 
-def _read(runs: _Runs, first: int, text: str) -> None:
-    """Only lines with a word of the format are looked at one by one."""
-    for line, one, whole in likely_lines(first, text, ("generation_tps=", "Timing with prompt_tokens=", "mlx_lm"), 500, runs.counts):
-        runs.take(line, one, whole)
-
-
-class MlxBenchmark:
+class MlxBenchmark(PrintedRuns):
     """Runs of mlx_lm.benchmark; see the module's page."""
 
     name = "mlx-benchmark"
-    api = 1
-    beyond = (_SIGN,)
-
-    @property
-    def samples(self) -> Sequence[Sample]:
-        return SAMPLES
-
-    def claims(self, head: Head) -> Claim | Refusal | None:
-        if _SIGN not in head.text:
-            return None
-        runs = _Runs()
-        _read(runs, 1, head.text)
-        return Claim(75, f"what mlx_lm.benchmark prints: {len(runs.rows)} runs", shares=True) if runs.rows else None
-
-    def parse(self, source: Readable, emit: Emit) -> Counts:
-        """Rows of `bench_steps` and one of `clocks`."""
-        runs = _Runs()
-        for first, text in source.blocks():
-            _read(runs, first, text)
-        if runs.rows:
-            send_rows(emit, "bench_steps", runs.rows, _COLUMNS)
-            send_clock(emit, runs.rows[0]["line"], "none", None, None)
-        return runs.counts
+    signs, hint, most = (_SIGN,), ("generation_tps=", "Timing with prompt_tokens=", "mlx_lm"), 500
+    reader, columns = _Runs, _COLUMNS
+    says = "what mlx_lm.benchmark prints: {} runs"
 
 
 SAMPLES: tuple[Sample, ...] = (
@@ -161,4 +132,4 @@ SAMPLES: tuple[Sample, ...] = (
     ),
 )  # fmt: skip
 
-PARSER = MlxBenchmark()
+PARSER = MlxBenchmark(SAMPLES)

@@ -18,12 +18,11 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
-from ..engine.send import Row, send_clock, send_oddities, send_rows
-from ..engine.streams import likely_lines
+from ..engine.parser import Sample
+from ..engine.printed_runs import PrintedRuns, Runs
+from ..engine.send import Row
 
 __all__ = ["PARSER"]
 
@@ -58,12 +57,9 @@ _NOTES = {"batched-requests": "Every request held several prompts (-b): how many
 
 
 @dataclass
-class _Runs:
+class _Runs(Runs):
     """The load that is being read, those before it, and what the settings above them said."""
 
-    counts: Counts = field(default_factory=Counts)
-    rows: list[Row] = field(default_factory=list)
-    odd: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_NOTES, 0))
     run: int = 1
     batch: float | None = None
     open: Row = field(default_factory=dict)
@@ -182,42 +178,13 @@ def _load(found: re.Match[str]) -> Row:
     return {"concurrency": float(found["streams"])} if found["streams"] else {"rate_rps": float(found["rate"])}
 
 
-def _read(runs: _Runs, first: int, text: str) -> None:
-    """Only lines with a word of the format are looked at one by one."""
-    for line, one, whole in likely_lines(first, text, _HINT, 400, runs.counts):
-        runs.take(line, one, whole)
-
-
-class PerfAnalyzer:
+class PerfAnalyzer(PrintedRuns):
     """Reports of perf_analyzer; see the module's page."""
 
     name = "perf-analyzer"
-    api = 1
-    beyond = _SIGNS
-
-    @property
-    def samples(self) -> Sequence[Sample]:
-        return SAMPLES
-
-    def claims(self, head: Head) -> Claim | Refusal | None:
-        if not any(sign in head.text for sign in _SIGNS):
-            return None
-        runs = _Runs()
-        _read(runs, 1, head.text)
-        runs.close()
-        return Claim(75, f"what perf_analyzer reports: {len(runs.rows)} loads", shares=True) if runs.rows else None
-
-    def parse(self, source: Readable, emit: Emit) -> Counts:
-        """Rows of `bench_steps`, `quality` and one of `clocks`."""
-        runs = _Runs()
-        for first, text in source.blocks():
-            _read(runs, first, text)
-        runs.close()
-        if runs.rows:
-            send_rows(emit, "bench_steps", runs.steps(), _COLUMNS)
-            send_clock(emit, runs.rows[0]["line"], "none", None, None)
-            send_oddities(emit, runs.rows[0]["line"], runs.odd, _NOTES)
-        return runs.counts
+    signs, hint, most = _SIGNS, _HINT, 400
+    reader, columns, notes = _Runs, _COLUMNS, _NOTES
+    says = "what perf_analyzer reports: {} loads"
 
 
 SAMPLES: tuple[Sample, ...] = (
@@ -275,4 +242,4 @@ SAMPLES: tuple[Sample, ...] = (
     ),
 )  # fmt: skip
 
-PARSER = PerfAnalyzer()
+PARSER = PerfAnalyzer(SAMPLES)

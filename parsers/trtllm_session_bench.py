@@ -14,11 +14,11 @@ benchmark runs in the process of the engine: no network, no server.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from dataclasses import dataclass
 
-from ..engine.parser import Claim, Counts, Emit, Head, Readable, Refusal, Sample
-from ..engine.send import Row, send_clock, send_rows
-from ..engine.streams import likely_lines
+from ..engine.parser import Sample
+from ..engine.printed_runs import PrintedRuns, Runs
+from ..engine.send import Row
 
 __all__ = ["PARSER"]
 
@@ -57,50 +57,30 @@ def _row(line: int, pairs: str) -> Row | None:
     return row | {"line": line, "series": f"in {row['input_len']:.0f} out {row['output_len']:.0f}"}
 
 
-def _rows(first: int, text: str, counts: Counts) -> list[Row]:
-    out = []
-    for line, one, whole in likely_lines(first, text, (_SIGN,), 2000, counts):
-        before, _, pairs = one.partition(_SIGN)
+@dataclass
+class _Lines(Runs):
+    """Every line is a run."""
+
+    def take(self, line: int, text: str, whole: bool) -> None:
+        before, _, pairs = text.partition(_SIGN)
         found = _MARK.match(before)
         row = _row(line, pairs) if found and whole else None
         if row:
-            counts.matched += 1
-            out.append(row)
+            self.counts.matched += 1
+            self.rows.append(row | {"step": 1 + sum(r["series"] == row["series"] for r in self.rows)})
         elif found and not whole:
-            counts.near(line, "the last line is cut")
+            self.counts.near(line, "the last line is cut")
         else:
-            counts.other += 1
-    return out
+            self.counts.other += 1
 
 
-class TrtllmSessionBench:
+class TrtllmSessionBench(PrintedRuns):
     """Lines of TensorRT-LLM's early benchmarks; see the module's page."""
 
     name = "trtllm-session-bench"
-    api = 1
-    beyond = (_SIGN,)
-
-    @property
-    def samples(self) -> Sequence[Sample]:
-        return SAMPLES
-
-    def claims(self, head: Head) -> Claim | Refusal | None:
-        if _SIGN not in head.text:
-            return None
-        rows = _rows(1, head.text, Counts())
-        return Claim(75, f"benchmark lines of TensorRT-LLM: {len(rows)}", shares=True) if rows else None
-
-    def parse(self, source: Readable, emit: Emit) -> Counts:
-        """Rows of `bench_steps` and one of `clocks`."""
-        counts = Counts()
-        rows = [row for first, text in source.blocks() for row in _rows(first, text, counts)]
-        if rows:
-            seen: dict[str, int] = {}
-            for row in rows:
-                row["step"] = seen[row["series"]] = seen.get(row["series"], 0) + 1
-            send_rows(emit, "bench_steps", rows, _COLUMNS)
-            send_clock(emit, rows[0]["line"], "none", None, None)
-        return counts
+    signs, hint, most = (_SIGN,), (_SIGN,), 2000
+    reader, columns = _Lines, _COLUMNS
+    says = "benchmark lines of TensorRT-LLM: {}"
 
 
 SAMPLES: tuple[Sample, ...] = (
@@ -135,4 +115,4 @@ SAMPLES: tuple[Sample, ...] = (
     ),
 )  # fmt: skip
 
-PARSER = TrtllmSessionBench()
+PARSER = TrtllmSessionBench(SAMPLES)

@@ -9,7 +9,15 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 CONTRACTS = {"engine.rule", "engine.line_format", "engine.tables", "engine.parser", "engine.source"}
-SHARED = {"engine.json_objects", "engine.yaml_objects", "engine.send", "engine.smi_values", "engine.streams", "engine.prometheus_api"}
+SHARED = {
+    "engine.json_objects",
+    "engine.yaml_objects",
+    "engine.send",
+    "engine.smi_values",
+    "engine.streams",
+    "engine.prometheus_api",
+    "engine.printed_runs",
+}
 TABLE_READING = {"engine.text_tables", "engine.headers", "engine.cells", "engine.columns", "engine.json_tables"}
 # What may be imported at all by each layer of the engine; a module not named here belongs to the ingest layer.
 LEVELS = [
