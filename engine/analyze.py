@@ -28,9 +28,10 @@ from .privacy import Hider
 from .recognise import Recognition, recognise
 from .result import Finding, Headline, Result, SourceRow
 from .source import Source, is_binary
-from .store import Store
+from .store import FEW_TO_JOIN, Store
 from .symptoms import answer_symptoms
 
+LEAST_LINE = 40  # bytes: shorter lines than those of monitors hold no row
 GIVEN_COLUMNS = {"line": pl.Int64, "key": pl.String, "value": pl.String, "num": pl.Float64}
 
 
@@ -99,6 +100,8 @@ def analyze(
     registry = load_registry()
     check_limits(settings, registry)
     store = Store(trace, Hider(reveal=settings.reveal, keep=catalog.public_names()))
+    sizes = [source.size for source in collected.sources]
+    store.fit_plans(sum(size or 0 for size in sizes) // LEAST_LINE if None not in sizes else FEW_TO_JOIN)
     catalog.load(store.con, registry.hardware)
     readings = _read_all(store, collected, registry, progress)
     store.fit_plans()

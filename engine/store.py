@@ -71,9 +71,11 @@ class Store:
         """The same database for temporary tables: rows that wait go on waiting."""
         return self._con
 
-    def fit_plans(self) -> None:
-        """On a few rows, planning the joins and sharing them between threads takes longer than the joins."""
-        few = sum(n for rows in self._counted.values() for n in rows.values()) < FEW_TO_JOIN
+    def fit_plans(self, most: int | None = None) -> None:
+        """On a few rows, planning the joins and sharing them between threads takes longer than the joins. `most`: how many there can be, as long
+        as they are not read."""
+        rows = sum(n for rows in self._counted.values() for n in rows.values()) if most is None else most
+        few = rows < FEW_TO_JOIN
         self.con.execute(f"SET threads = {1 if few else CONFIG['threads']}")
         passes = [name for (name,) in self.con.execute("SELECT name FROM duckdb_optimizers()").fetchall()] if few else []
         self.con.execute(f"SET disabled_optimizers = '{','.join(name for name in passes if name not in PASSES_FOR_FEW)}'")
